@@ -1,0 +1,1 @@
+"""The commands. They parse, call and print."""

@@ -1,0 +1,1 @@
+"""The node: `Datapath` owns the compiled state and plays packets through it."""

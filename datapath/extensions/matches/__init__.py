@@ -1,0 +1,1 @@
+"""The matches that are emulated, one file each."""

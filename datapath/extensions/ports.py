@@ -1,0 +1,54 @@
+"""Port ranges as the tcp, udp, sctp and dccp matches spell them."""
+
+from __future__ import annotations
+
+import socket
+from dataclasses import dataclass
+from typing import Self
+
+from datapath.errors import RulesetSyntaxError
+from datapath.extensions.base import Given, number
+
+
+@dataclass(frozen=True, slots=True)
+class PortRange:
+    """Ports low to high, both included."""
+
+    low: int = 0
+    high: int = 65535
+    negated: bool = False
+
+    @classmethod
+    def given(cls, item: Given | None, protocol: str) -> Self:
+        """From `PORT`, `LOW:HIGH`, `:HIGH` or `LOW:`; names of services are looked up."""
+        if item is None:
+            return cls()
+        low, colon, high = item.argument.partition(":")
+        if not colon:
+            port = parse_port(low, protocol)
+            return cls(port, port, item.negated)
+        first = parse_port(low, protocol) if low else 0
+        last = parse_port(high, protocol) if high else 65535
+        if first > last:
+            raise RulesetSyntaxError(f"invalid port range {item.argument!r}: expected LOW:HIGH")
+        return cls(first, last, item.negated)
+
+    def words(self, option: str) -> list[str]:
+        """As iptables-save prints it; nothing for all ports."""
+        if (self.low, self.high) == (0, 65535) and not self.negated:
+            return []
+        text = str(self.low) if self.low == self.high else f"{self.low}:{self.high}"
+        return ["!"] * self.negated + [option, text]
+
+
+ANY_PORT = PortRange()
+
+
+def parse_port(text: str, protocol: str) -> int:
+    """A port's number or its name in the services database."""
+    if text[:1].isdigit():
+        return number(text, 0, 65535, "port")
+    try:
+        return socket.getservbyname(text, protocol)
+    except OSError:
+        raise RulesetSyntaxError(f"invalid port {text!r}: expected a number or the name of a {protocol} service") from None

@@ -1,0 +1,1 @@
+"""The targets that are emulated, one file each."""

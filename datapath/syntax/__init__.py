@@ -1,0 +1,1 @@
+"""Text of a tool to model and back, one module per tool."""

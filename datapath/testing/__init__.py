@@ -1,0 +1,1 @@
+"""Public helpers for property-based tests of rule sets."""

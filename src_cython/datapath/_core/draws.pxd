@@ -1,0 +1,39 @@
+# Everything that Linux draws at random goes through here: one seeded generator, and what a capture has shown
+# of a draw's result, which goes before it.
+from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
+
+from datapath._core.tuples cimport Addr
+
+
+cdef enum DrawKind:
+    DRAW_STATISTIC = 0
+    DRAW_NAT_PORT = 1
+    DRAW_ICMP_ID = 2
+    DRAW_IP_ID = 3
+    DRAW_FLOW_LABEL = 4
+    DRAW_NAT_ADDRESS = 5    # the per-boot hash seed of address ranges
+    DRAW_SCHEDULER = 6
+
+
+cdef struct Shown:  # what the capture shows of this packet's translation (by its leaving copy or its first reply)
+    uint8_t has_dst
+    uint8_t has_src
+    Addr dst
+    Addr src
+    uint16_t dport
+    uint16_t sport
+
+
+cdef struct Draws:
+    uint64_t state
+    Shown shown             # cleared after each packet
+
+
+cdef inline uint32_t draw_u32(Draws* draws) noexcept nogil:
+    """The next 32 random bits (splitmix64)."""
+    cdef uint64_t z
+    draws.state += <uint64_t>0x9E3779B97F4A7C15
+    z = draws.state
+    z = (z ^ (z >> 30)) * <uint64_t>0xBF58476D1CE4E5B9
+    z = (z ^ (z >> 27)) * <uint64_t>0x94D049BB133111EB
+    return <uint32_t>((z ^ (z >> 31)) >> 16)

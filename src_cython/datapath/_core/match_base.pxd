@@ -1,0 +1,25 @@
+# How a rule's conditions lie in memory, and what evaluates them.
+#
+# A compiled rule refers to a run of ops in its program's arena. Each op is a header followed by its payload,
+# the struct that the match's own .pxd declares and that the match's Python file packs (Match.lower). The payload
+# belongs to the rule and may be written: matches with a memory (limit, statistic) keep it there, as Linux
+# keeps it in the rule.
+from libc.stdint cimport uint8_t, uint16_t, uint32_t
+
+from datapath._core.context cimport Walk
+
+
+cdef struct OpHeader:
+    uint16_t kind           # index in MATCHES or TARGETS
+    uint16_t flags
+    uint32_t size           # of the payload in bytes, padded to 8
+
+
+cdef enum MatchResult:
+    MATCH_NO = 0
+    MATCH_YES = 1
+    MATCH_UNKNOWN = 2       # not emulated (--lenient)
+
+
+ctypedef int (*MatchFunction)(Walk* walk, void* payload) noexcept nogil     # MatchResult; may set walk.hotdrop
+ctypedef int (*TargetFunction)(Walk* walk, void* payload) noexcept nogil    # Verdict: NF_* or XT_CONTINUE

@@ -1,0 +1,80 @@
+# The packet in flight: what sk_buff is to Linux.
+from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t, uint64_t
+
+from datapath._core.conn cimport CtEntry
+from datapath._core.wire cimport load_be16
+
+
+cdef enum:
+    HEADROOM = 128          # bytes kept free before the link header: room for tunnels
+    PACKET_MAX = 65536 + 256
+
+
+cdef enum PacketType:  # include/uapi/linux/if_packet.h
+    PACKET_HOST = 0
+    PACKET_BROADCAST = 1
+    PACKET_MULTICAST = 2
+    PACKET_OTHERHOST = 3
+    PACKET_OUTGOING = 4
+    PACKET_LOOPBACK = 5
+
+
+cdef enum CsumState:
+    CSUM_NONE = 0           # has to be verified
+    CSUM_PARTIAL = 1        # holds only the pseudo-header's sum (offload): valid, finished on the way out
+    CSUM_VALID = 2          # known to be right (made here, or verified)
+
+
+cdef struct Packet:
+    uint8_t* head           # the buffer; owned by the pool
+    uint32_t size           # its bytes
+    uint32_t mac            # offset of the link header in the buffer
+    uint32_t mac_len        # 0: there is none
+    uint32_t net            # offset of the IP header in the buffer
+    uint32_t len            # length of the IP packet (skb->len); trimmed to the header's length on receipt
+    uint32_t present        # bytes of it that are in the buffer: fewer than len when the snap length cut it
+    uint32_t transport      # offset of the transport header from the IP header (IPv6: behind extension headers)
+    uint16_t ethertype
+    uint16_t vlan           # TCI of a tag that the device took off; with vlan_present
+    uint16_t frag_offset    # of this fragment, in bytes; 0 for the first or a whole packet
+    uint8_t more_fragments
+    uint8_t vlan_present
+    uint8_t family          # 4 or 6
+    uint8_t protocol        # transport protocol
+    uint8_t type            # PacketType
+    uint8_t csum            # CsumState
+    uint8_t nf_trace        # raw's TRACE target was met
+    uint8_t local           # made on this node (process or kernel)
+    uint8_t has_owner       # uid and gid are known (a process's socket)
+    uint8_t ipvs_property   # IPVS has handled it: conntrack's NAT and IPVS leave it alone
+    uint8_t ctinfo          # CtInfo; meaningful with ct, or CT_UNTRACKED
+    uint8_t unknown         # a rule that is not emulated had a part in it
+    CtEntry* ct
+    uint32_t mark
+    uint32_t priority
+    uint32_t uid
+    uint32_t gid
+    int32_t dev             # index of the device that it is on
+    int32_t route           # index into Net.routes of the decision that holds (-1: none yet)
+    uint32_t frag_max_size  # IP6CB/IPCB frag_max_size: the largest fragment before reassembly
+    uint32_t gso_size       # 0: not a stack of segments
+    uint64_t serial         # number of the packet in the replay
+
+
+cdef inline uint8_t* packet_ip(const Packet* pkt) noexcept nogil:
+    """The IP header. Its fixed part is present once packet_receive has accepted it."""
+    return pkt.head + pkt.net
+
+
+cdef inline uint8_t* packet_transport(const Packet* pkt) noexcept nogil:
+    return pkt.head + pkt.net + pkt.transport
+
+
+cdef inline uint32_t packet_transport_present(const Packet* pkt) noexcept nogil:
+    """How many bytes from the transport header on can be read."""
+    return pkt.present - pkt.transport if pkt.present > pkt.transport else 0
+
+
+cdef inline bint packet_has(const Packet* pkt, uint32_t offset, uint32_t n) noexcept nogil:
+    """Whether n bytes at offset from the IP header can be read (skb_header_pointer succeeds)."""
+    return offset + n <= pkt.present and offset + n >= offset

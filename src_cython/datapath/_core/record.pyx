@@ -1,0 +1,35 @@
+"""The recorder's buffer."""
+from libc.stdlib cimport free, malloc, realloc
+
+cdef enum:
+    FIRST_STEPS = 256
+    MOST_STEPS = 1 << 22    # 100 MB: no walk of one packet is longer; steps beyond are not kept
+
+
+cdef int recorder_init(Recorder* rec) except -1:
+    rec.level = RECORD_STEPS
+    rec.depth = 0
+    rec.count = 0
+    rec.rules_tried = 0
+    rec.hash = 0
+    rec.capacity = FIRST_STEPS
+    rec.steps = <Step*>malloc(FIRST_STEPS * sizeof(Step))
+    if rec.steps == NULL:
+        raise MemoryError
+    return 0
+
+
+cdef void recorder_free(Recorder* rec) noexcept nogil:
+    free(rec.steps)
+    rec.steps = NULL
+
+
+cdef void recorder_grow(Recorder* rec) noexcept nogil:
+    cdef Step* larger
+    if rec.capacity >= MOST_STEPS:
+        return
+    larger = <Step*>realloc(rec.steps, <size_t>rec.capacity * 2 * sizeof(Step))
+    if larger == NULL:
+        return
+    rec.steps = larger
+    rec.capacity *= 2
