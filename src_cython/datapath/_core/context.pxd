@@ -141,6 +141,9 @@ cdef struct Net:
     uint8_t strict          # no allowance for offload
     uint8_t answer          # local sockets answer
     uint64_t unknown_count
+    uint8_t outcome         # Outcome of the packet of the latest call
+    uint8_t drop_reason     # its DropReason
+    uint8_t nesting         # how many packets walk inside each other now
 
 
 cdef inline int family_index(uint8_t family) noexcept nogil:

@@ -25,7 +25,7 @@ cdef enum CsumState:
     CSUM_VALID = 2          # known to be right (made here, or verified)
 
 
-cdef struct Packet:
+cdef struct Packet:  # see below for the fields that only the walk itself uses
     uint8_t* head           # the buffer; owned by the pool
     uint32_t size           # its bytes
     uint32_t mac            # offset of the link header in the buffer
@@ -59,6 +59,16 @@ cdef struct Packet:
     uint32_t frag_max_size  # IP6CB/IPCB frag_max_size: the largest fragment before reassembly
     uint32_t gso_size       # 0: not a stack of segments
     uint64_t serial         # number of the packet in the replay
+    Packet* next            # in the list that holds it: free list, backlog, a neighbour's queue, fragments
+    uint8_t forwarded       # IPSKB_FORWARDED, IP6SKB_FORWARDED
+    uint8_t redirect        # IPSKB_DOREDIRECT
+    uint8_t rerouted        # IPSKB_REROUTED: a later POSTROUTING skips nothing of ours, xfrm only
+    uint8_t ignore_df       # skb->ignore_df: may be cut in spite of DF
+    uint8_t frag_pmtu       # IPSKB_FRAG_PMTU: some fragment had DF
+    uint8_t options         # bytes of IPv4 options that were understood (IPCB(skb)->opt.optlen)
+    uint8_t loops           # how many times it went through a loopback, to bound it
+    uint8_t depth           # of the recorder when it was queued
+    uint64_t queued_ns      # when it was put aside
 
 
 cdef inline uint8_t* packet_ip(const Packet* pkt) noexcept nogil:

@@ -1,0 +1,132 @@
+"""The node: what Linux calls a network namespace (struct net). Owns the tables, the connections and the clock."""
+from libc.stdint cimport int32_t, uint32_t, uint64_t, uint8_t
+from libc.string cimport memcpy, memset
+
+from datapath._core.output cimport outputs_free, outputs_init, outputs_take
+from datapath._core.packet cimport Packet
+from datapath._core.pool cimport packet_free, packet_new, packet_reserve, pool_free, pool_init
+from datapath._core.record cimport Step, recorder_begin, recorder_free, recorder_init
+from datapath._core.walk cimport walk_local_out, walk_receive
+
+cdef enum:
+    FRAME_MAX = 262144      # the largest record of a capture that is played
+
+
+cdef class NetNamespace:
+    """One node. Not for use by several threads at once. Time is given with each packet and never runs backwards."""
+
+    def __cinit__(self, *, seed: int = 0, kernel: tuple = (6, 18)):
+        memset(&self.net, 0, sizeof(Net))
+        self.net.loopback = -1
+        self.net.kernel_major, self.net.kernel_minor = kernel
+        self.net.draws.state = <uint64_t>(seed & 0xFFFFFFFFFFFFFFFF)
+        recorder_init(&self.net.recorder)
+        pool_init(&self.net)
+        outputs_init(&self.net)
+
+    def __dealloc__(self):
+        outputs_free(&self.net)
+        pool_free(&self.net)
+        recorder_free(&self.net.recorder)
+
+    def receive(self, const uint8_t[::1] frame not None, int device, unsigned long long now_ns, *, wire_length: int = -1, mark: int = 0) -> int:
+        """A frame from the wire arrives on a device. `wire_length` is its length before the snap length cut it.
+
+        Returns the Outcome. Frames that left are had with take_outputs().
+        """
+        cdef Packet* pkt = self._packet(frame, wire_length, mark)
+        self._begin(now_ns)
+        pkt.dev = device
+        with nogil:
+            walk_receive(&self.net, pkt)
+        return self.net.outcome
+
+    def send(self, const uint8_t[::1] packet not None, unsigned long long now_ns, *, uid: int | None = None, gid: int | None = None,
+             mark: int = 0, device: int = -1) -> int:
+        """A local process sends an IP packet (a raw socket with IP_HDRINCL); `device` is what its socket is bound to."""
+        cdef Packet* pkt = self._packet(packet, -1, mark)
+        self._begin(now_ns)
+        pkt.dev = device
+        pkt.local = 1
+        if uid is not None or gid is not None:
+            pkt.has_owner = 1
+            pkt.uid = uid or 0
+            pkt.gid = gid or 0
+        with nogil:
+            walk_local_out(&self.net, pkt)
+        return self.net.outcome
+
+    def advance(self, unsigned long long now_ns) -> None:
+        """Let time pass without a packet: retries, reassembly and neighbours that give up."""
+        self._begin(now_ns)
+
+    def take_outputs(self) -> list:
+        """The frames that left since the last time: [(device index, bytes)]."""
+        return outputs_take(&self.net)
+
+    def steps(self) -> list:
+        """What the latest call wrote down: [(kind, hook, table, arg, a, b, depth, value)]."""
+        cdef uint32_t i
+        cdef Step* step
+        cdef list found = []
+        for i in range(self.net.recorder.count):
+            step = &self.net.recorder.steps[i]
+            found.append((step.kind, step.hook, step.table, step.arg, step.a, step.b, step.depth, step.value))
+        return found
+
+    @property
+    def outcome(self) -> int:
+        """The Outcome of the latest packet."""
+        return self.net.outcome
+
+    @property
+    def drop_reason(self) -> int:
+        """The DropReason of the latest packet; 0: it was not dropped."""
+        return self.net.drop_reason
+
+    @property
+    def now_ns(self) -> int:
+        """The latest time that was told."""
+        return self.net.now_ns
+
+    @property
+    def record_level(self) -> int:
+        """How much is written down (RecordLevel)."""
+        return self.net.recorder.level
+
+    @record_level.setter
+    def record_level(self, int level) -> None:
+        self.net.recorder.level = <uint8_t>level
+
+    @property
+    def answer(self) -> bool:
+        """Whether local sockets and the echo service answer."""
+        return self.net.answer != 0
+
+    @answer.setter
+    def answer(self, bint value) -> None:
+        self.net.answer = value
+
+    cdef int _begin(self, uint64_t now_ns) except -1:
+        if now_ns > self.net.now_ns:
+            self.net.now_ns = now_ns
+        recorder_begin(&self.net.recorder)
+        self.net.outcome = 0
+        self.net.drop_reason = 0
+        return 0
+
+    cdef Packet* _packet(self, const uint8_t[::1] data, wire_length, mark) except NULL:
+        cdef Packet* pkt
+        cdef Py_ssize_t n = data.shape[0]
+        if n > FRAME_MAX:
+            raise ValueError(f"a packet of {n} bytes: expected at most {FRAME_MAX}")
+        pkt = packet_new(&self.net)
+        if pkt == NULL or not packet_reserve(pkt, <uint32_t>n):
+            packet_free(&self.net, pkt)
+            raise MemoryError
+        if n:
+            memcpy(pkt.head + pkt.mac, &data[0], n)
+        pkt.present = <uint32_t>n
+        pkt.len = <uint32_t>max(n, wire_length)
+        pkt.mark = mark
+        return pkt
