@@ -3,14 +3,14 @@
 from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t, uint64_t
 
 
-cdef enum RecordLevel:
+cpdef enum RecordLevel:
     RECORD_NOTHING = 0      # counters only
     RECORD_PATH = 1         # the interned path per packet
     RECORD_STEPS = 2        # every step, with the facts that differ from packet to packet (STEP_DETAIL kinds)
     RECORD_WHY = 3          # and for each rule tried that did not match, the first condition that failed
 
 
-cdef enum StepKind:  # mirrored by datapath/report/steps.py
+cpdef enum StepKind:  # mirrored by datapath/report/steps.py
     STEP_NONE = 0
     STEP_RECEIVE = 1        # a = device; arg = PacketType
     STEP_LOCAL_SEND = 2     # a = device asked for or -1

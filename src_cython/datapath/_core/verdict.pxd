@@ -1,8 +1,7 @@
-# What can happen to a packet: hooks, tables, verdicts, drop reasons. Mirrored by IntEnums in
-# datapath/model/verdicts.py; tests/unit/test_core_enums.py compares them.
+# What can happen to a packet: hooks, tables, verdicts, drop reasons. The cpdef ones are IntEnums of the module for Python.
 
 
-cdef enum Hook:  # enum nf_inet_hooks
+cpdef enum Hook:  # enum nf_inet_hooks
     HOOK_PREROUTING = 0
     HOOK_INPUT = 1
     HOOK_FORWARD = 2
@@ -11,7 +10,7 @@ cdef enum Hook:  # enum nf_inet_hooks
     HOOKS = 5
 
 
-cdef enum TableId:  # in the order in which a hook runs them
+cpdef enum TableId:  # in the order in which a hook runs them
     TABLE_RAW = 0
     TABLE_MANGLE = 1
     TABLE_NAT = 2
@@ -33,7 +32,7 @@ cdef enum Verdict:  # NF_* in include/uapi/linux/netfilter.h
     NF_UNKNOWN = 18
 
 
-cdef enum Outcome:  # how the walk of one packet ended; Transit.verdict
+cpdef enum Outcome:  # how the walk of one packet ended; Transit.verdict
     OUTCOME_NONE = 0
     OUTCOME_FORWARDED = 1
     OUTCOME_DELIVERED = 2
@@ -44,7 +43,7 @@ cdef enum Outcome:  # how the walk of one packet ended; Transit.verdict
     OUTCOME_UNKNOWN = 7
 
 
-cdef enum DropReason:  # enum skb_drop_reason of Linux 6.18, without SKB_DROP_REASON_; the numbers are ours
+cpdef enum DropReason:  # enum skb_drop_reason of Linux 6.18, without SKB_DROP_REASON_; the numbers are ours
     DROP_NONE = 0
     DROP_NOT_SPECIFIED = 1
     DROP_NETFILTER_DROP = 2

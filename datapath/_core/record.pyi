@@ -1,0 +1,34 @@
+from enum import IntEnum
+
+class RecordLevel(IntEnum):
+    RECORD_NOTHING = 0
+    RECORD_PATH = 1
+    RECORD_STEPS = 2
+    RECORD_WHY = 3
+
+class StepKind(IntEnum):
+    STEP_NONE = 0
+    STEP_RECEIVE = 1
+    STEP_LOCAL_SEND = 2
+    STEP_HOOK = 3
+    STEP_RULE = 4
+    STEP_RETURN = 5
+    STEP_POLICY = 6
+    STEP_NOT_MATCHED = 7
+    STEP_ROUTE = 8
+    STEP_CONNTRACK = 9
+    STEP_NAT = 10
+    STEP_DEFRAG = 11
+    STEP_DROP = 12
+    STEP_OUTPUT = 13
+    STEP_DELIVER = 14
+    STEP_GENERATE = 15
+    STEP_NEIGHBOUR = 16
+    STEP_LOG = 17
+    STEP_UNKNOWN = 18
+    STEP_DRAW = 19
+    STEP_MARK = 20
+    STEP_IPVS = 21
+    STEP_DEVICE = 22
+    STEP_FRAGMENT = 23
+    STEP_REWRITE = 24

@@ -1,0 +1,1 @@
+"""The enums of verdict.pxd as Python sees them."""
