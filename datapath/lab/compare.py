@@ -1,0 +1,133 @@
+"""Play a recorded case through the emulator and find where it differs from the kernel."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from datapath.lab.case import Case, CasePacket, Counters, Happened, Hits, Output
+from datapath.lab.masks import identification, mask, network_offset
+
+CONNTRACK_SECONDS = re.compile(r"^(\S+\s+\d+ \S+\s+\d+) (\d+) ")
+
+
+@dataclass(slots=True)
+class Difference:
+    """One thing that the kernel and the emulator did differently. `packet` is an index into the case, -1 for the end."""
+
+    case: Case
+    packet: int
+    what: str                   # outputs, hits, drops, counters, conntrack, crash
+    kernel: Any
+    emulator: Any
+    steps: list[str] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Comparison:
+    """What was compared: packets, and the differences found (only the first unless all were asked for)."""
+
+    case: Case
+    packets: int = 0
+    differences: list[Difference] = field(default_factory=list)
+
+
+def compare(case: Case, *, seed: int = 0, all_differences: bool = False, seconds_slack: int | None = None) -> Comparison:
+    """Play `case` (with `host` and `recording`) through a Datapath and compare packet by packet.
+
+    `seconds_slack`: compare also the seconds left of conntrack entries, this much apart at most.
+    """
+    comparison = Comparison(case)
+    for difference in _differences(case, seed, seconds_slack, comparison):
+        comparison.differences.append(difference)
+        if not all_differences:
+            break
+    return comparison
+
+
+def _differences(case: Case, seed: int, seconds_slack: int | None, comparison: Comparison) -> Iterator[Difference]:
+    from datapath import Datapath, Host
+
+    if case.recording is None or case.host is None:
+        raise ValueError(f"case {case.name} was not recorded")
+    node = Datapath(Host.load(case.host), seed=seed)
+    counters = all_counters(case, node)
+    known_ids = frozenset(identification(packet.data, 0 if packet.local else network_offset(packet.data)) for packet in case.packets)
+    known_ids -= {b"\0\0"}
+    for index, (packet, happened) in enumerate(zip(case.packets, case.recording.packets, strict=True)):
+        transit = play(node, packet)
+        after = all_counters(case, node)
+        hits = moved(counters, after, case.recording.counters)
+        counters = after
+        comparison.packets += 1
+        ours = [(name, bytes(data)) for name, data in transit.outputs]
+        steps = [str(step) for step in transit.steps]
+        if not same_outputs(happened.outputs, ours, known_ids):
+            yield Difference(case, index, "outputs", happened.outputs, ours, steps)
+        if hits != happened.hits:
+            yield Difference(case, index, "hits", happened.hits, hits, steps)
+        if happened.drops is not None and not same_drops(happened, transit):
+            yield Difference(case, index, "drops", happened.drops, transit.drop_reason, steps)
+    yield from _final_differences(case, node, counters, seconds_slack)
+
+
+def _final_differences(case: Case, node: Any, counters: Counters, seconds_slack: int | None) -> Iterator[Difference]:
+    assert case.recording is not None
+    ours = {name: tuple(counters[name]) if name in counters else None for name in case.recording.counters}
+    wrong = [name for name, count in case.recording.counters.items() if ours[name] != tuple(count)]
+    if wrong:
+        yield Difference(case, -1, "counters", {name: case.recording.counters[name] for name in wrong}, {name: ours[name] for name in wrong})
+    lines = [str(entry) for entry in node.conntrack()]
+    if not same_conntrack(case.recording.conntrack, lines, seconds_slack):
+        yield Difference(case, -1, "conntrack", sorted(case.recording.conntrack), sorted(lines))
+
+
+def play(node: Any, packet: CasePacket) -> Any:
+    """Give one packet to a Datapath; its Transit."""
+    if packet.local:
+        return node.send(packet.data, now_ns=packet.time_ns, uid=packet.uid, gid=packet.gid, mark=packet.mark, interface=packet.device)
+    return node.receive(packet.data, interface=packet.interface, now_ns=packet.time_ns)
+
+
+def all_counters(case: Case, node: Any) -> Counters:
+    """Every counter of the emulator, called as the recording calls them."""
+    return {case.counter_key(family, name): (count[0], count[1])
+            for family in case.families for name, count in node.counters(family=family).items()}
+
+
+def moved(before: Counters, after: Counters, listed: Counters) -> Hits:
+    """By how much each packet counter moved, of those that the kernel listed."""
+    hits = {name: count[0] - before.get(name, (0, 0))[0] for name, count in after.items() if name in listed}
+    return {name: packets for name, packets in hits.items() if packets}
+
+
+def same_outputs(kernel: list[Output], ours: list[Output], known_ids: frozenset[bytes] = frozenset()) -> bool:
+    """The same frames out of the same interfaces in the same order, what Linux draws left out."""
+    if kernel == ours:
+        return True
+    return [(name, mask(data, known_ids)) for name, data in kernel] == [(name, mask(data, known_ids)) for name, data in ours]
+
+
+def same_drops(happened: Happened, transit: Any) -> bool:
+    """The emulator's drop reason is among those that the kernel gave while it handled the packet."""
+    assert happened.drops is not None
+    return transit.drop_reason in happened.drops if transit.drop_reason is not None else True
+
+
+def same_conntrack(kernel: list[str], ours: list[str], seconds_slack: int | None) -> bool:
+    """The same entries in any order."""
+    left, right = sorted(map(split_seconds, kernel)), sorted(map(split_seconds, ours))
+    if [line for line, _ in left] != [line for line, _ in right]:
+        return False
+    if seconds_slack is None:
+        return True
+    return all(abs(seconds - other) <= seconds_slack for (_, seconds), (_, other) in zip(left, right, strict=True))
+
+
+def split_seconds(line: str) -> tuple[str, int]:
+    """A line of `conntrack -L -o extended` without the seconds left, and these (-1: it shows none)."""
+    line = " ".join(line.split())
+    found = CONNTRACK_SECONDS.match(line)
+    return (line, -1) if found is None else (f"{found[1]} {line[found.end():]}", int(found[2]))
