@@ -63,7 +63,7 @@ def _differences(case: Case, seed: int, seconds_slack: int | None, comparison: C
         counters = after
         comparison.packets += 1
         ours = [(name, bytes(data)) for name, data in transit.outputs]
-        steps = [str(step) for step in transit.steps]
+        steps = [show_step(step) for step in transit.steps]
         if not same_outputs(happened.outputs, ours, known_ids):
             yield Difference(case, index, "outputs", happened.outputs, ours, steps)
         if hits != happened.hits:
@@ -78,10 +78,18 @@ def _final_differences(case: Case, node: Any, counters: Counters, seconds_slack:
     ours = {name: tuple(counters[name]) if name in counters else None for name in case.recording.counters}
     wrong = [name for name, count in case.recording.counters.items() if ours[name] != tuple(count)]
     if wrong:
-        yield Difference(case, -1, "counters", {name: case.recording.counters[name] for name in wrong}, {name: ours[name] for name in wrong})
+        kernel = {name: case.recording.counters[name] for name in wrong}
+        yield Difference(case, -1, "counters", kernel, {name: ours[name] for name in wrong})
     lines = [str(entry) for entry in node.conntrack()]
     if not same_conntrack(case.recording.conntrack, lines, seconds_slack):
         yield Difference(case, -1, "conntrack", sorted(case.recording.conntrack), sorted(lines))
+
+
+def show_step(step: Any) -> str:
+    """One step of the emulator's way on one line."""
+    record = step.as_record()
+    depth: int = record.pop("depth", 0)
+    return "  " * depth + " ".join([str(record.pop("step")), *(f"{name}={value}" for name, value in record.items())])
 
 
 def play(node: Any, packet: CasePacket) -> Any:

@@ -54,7 +54,7 @@ def _mask4(frame: bytes, at: int, known_ids: frozenset[bytes]) -> bytes:
 
 
 def made_by_kernel(header: bytes | bytearray, payload: bytes) -> bool:
-    """Can this IPv4 packet be one that the kernel made, or numbered because its sender left that open?"""
+    """Can this IPv4 packet be one that the kernel itself made (an ICMP error, a reset)."""
     if header[9] == ICMP:
         return payload[:1] != b"" and payload[0] in ICMP_ERRORS
     return header[9] == TCP and len(payload) >= 20 and bool(payload[13] & 4)

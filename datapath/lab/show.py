@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from scapy.layers.inet import IP
@@ -43,7 +43,7 @@ def decode_packet(packet: bytes) -> str:
     return _decode(IPv6 if packet[:1] and packet[0] >> 4 == 6 else IP, packet)
 
 
-def _decode(layer: Any, data: bytes) -> str:
+def _decode(layer: Callable[[bytes], Any], data: bytes) -> str:
     try:
         packet = layer(data)
         text = str(packet.summary())
