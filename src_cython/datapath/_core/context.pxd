@@ -12,6 +12,10 @@ from datapath._core.record cimport Recorder
 from datapath._core.verdict cimport HOOKS
 
 
+cdef enum:
+    ROUTES = 256            # size of the ring Net.routes: more than the packets that can be in flight at once
+
+
 cdef struct Sysctls:  # net.* values that the path reads, family-wide; per-device ones are in Device
     # net.ipv4
     uint8_t ip_forward
@@ -143,7 +147,16 @@ cdef struct Net:
     uint64_t unknown_count
     uint8_t outcome         # Outcome of the packet of the latest call
     uint8_t drop_reason     # its DropReason
+    int32_t error           # what the sending process hears: an errno, 0
     uint8_t nesting         # how many packets walk inside each other now
+
+
+cdef inline int32_t route_slot(Net* net) noexcept nogil:
+    """The next place in Net.routes, for a new decision. It holds until 256 later ones were made: a packet that is put
+    aside takes its decision with it."""
+    cdef uint32_t slot = net.next_route % ROUTES
+    net.next_route += 1
+    return <int32_t>slot
 
 
 cdef inline int family_index(uint8_t family) noexcept nogil:

@@ -1,7 +1,10 @@
 """The node: what Linux calls a network namespace (struct net). Owns the tables, the connections and the clock."""
 from libc.stdint cimport int32_t, uint32_t, uint64_t, uint8_t
+from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy, memset
 
+from datapath._core.context cimport ROUTES
+from datapath._core.fib cimport RouteDecision
 from datapath._core.output cimport outputs_free, outputs_init, outputs_take
 from datapath._core.packet cimport Packet
 from datapath._core.pool cimport packet_free, packet_new, packet_reserve, pool_free, pool_init
@@ -21,12 +24,16 @@ cdef class NetNamespace:
         self.net.kernel_major, self.net.kernel_minor = kernel
         self.net.draws.state = <uint64_t>(seed & 0xFFFFFFFFFFFFFFFF)
         recorder_init(&self.net.recorder)
+        self.net.routes = <RouteDecision*>calloc(ROUTES, sizeof(RouteDecision))
+        if self.net.routes == NULL:
+            raise MemoryError
         pool_init(&self.net)
         outputs_init(&self.net)
 
     def __dealloc__(self):
         outputs_free(&self.net)
         pool_free(&self.net)
+        free(self.net.routes)
         recorder_free(&self.net.recorder)
 
     def receive(self, const uint8_t[::1] frame not None, int device, unsigned long long now_ns, *, wire_length: int = -1, mark: int = 0) -> int:

@@ -66,9 +66,14 @@ cdef struct Packet:  # see below for the fields that only the walk itself uses
     uint8_t ignore_df       # skb->ignore_df: may be cut in spite of DF
     uint8_t frag_pmtu       # IPSKB_FRAG_PMTU: some fragment had DF
     uint8_t options         # bytes of IPv4 options that were understood (IPCB(skb)->opt.optlen)
-    uint8_t loops           # how many times it went through a loopback, to bound it
-    uint8_t depth           # of the recorder when it was queued
-    uint64_t queued_ns      # when it was put aside
+    uint8_t depth           # Recorder.depth of its walk
+    uint8_t main            # the packet of the call: its end is the outcome of the call
+    uint8_t no_transport    # no transport header could be found: ipv6_find_hdr failed (a rule with -p drops the packet at once)
+    uint8_t options_bad     # IPv4 options could not be understood
+    uint8_t redirected      # NAT gave it a new destination in PREROUTING: the route that came with it is forgotten
+    uint16_t ip6_nhoff      # IP6CB nhoff: where the field stands that names the current header
+    uint8_t* pieces         # sizes of the fragments that it was reassembled from (uint16_t), NULL: it was whole; owned
+    uint32_t n_pieces
 
 
 cdef inline uint8_t* packet_ip(const Packet* pkt) noexcept nogil:

@@ -85,4 +85,7 @@ cpdef enum DropReason:  # enum skb_drop_reason of Linux 6.18, without SKB_DROP_R
     DROP_QUEUE_PURGE = 38
     DROP_MAC_INVALID_SOURCE = 39
     DROP_TUNNEL_TXINFO = 40
-    DROP_REASONS = 41
+    DROP_IP_INADDRERRORS = 41
+    DROP_NEIGH_CREATEFAIL = 42
+    DROP_NEIGH_DEAD = 43
+    DROP_REASONS = 44
