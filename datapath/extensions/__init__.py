@@ -11,12 +11,54 @@ from typing import Literal
 
 from datapath.errors import UnsupportedFeatureError
 from datapath.extensions.base import Extension, Match, Target
+from datapath.extensions.matches.addrtype import Addrtype
+from datapath.extensions.matches.comment import Comment
+from datapath.extensions.matches.connmark import Connmark
+from datapath.extensions.matches.conntrack import Conntrack
+from datapath.extensions.matches.dscp import Dscp
+from datapath.extensions.matches.ecn import Ecn
+from datapath.extensions.matches.hl import Hl
+from datapath.extensions.matches.icmp import Icmp
+from datapath.extensions.matches.icmp6 import Icmp6
+from datapath.extensions.matches.iprange import Iprange
+from datapath.extensions.matches.length import Length
+from datapath.extensions.matches.limit import Limit
+from datapath.extensions.matches.mac import Mac
+from datapath.extensions.matches.mark import Mark
+from datapath.extensions.matches.multiport import Multiport
+from datapath.extensions.matches.pkttype import Pkttype
+from datapath.extensions.matches.state import State
+from datapath.extensions.matches.statistic import Statistic
 from datapath.extensions.matches.tcp import Tcp
+from datapath.extensions.matches.tos import Tos
+from datapath.extensions.matches.ttl import Ttl
+from datapath.extensions.matches.udp import Udp
 
 Kind = Literal["match", "target"]
 
 MATCHES: tuple[type[Match], ...] = (
+    Addrtype,
+    Comment,
+    Connmark,
+    Conntrack,
+    Dscp,
+    Ecn,
+    Hl,
+    Icmp,
+    Icmp6,
+    Iprange,
+    Length,
+    Limit,
+    Mac,
+    Mark,
+    Multiport,
+    Pkttype,
+    State,
+    Statistic,
     Tcp,
+    Tos,
+    Ttl,
+    Udp,
 )
 
 TARGETS: tuple[type[Target], ...] = (

@@ -19,7 +19,7 @@ class PortRange:
     negated: bool = False
 
     @classmethod
-    def given(cls, item: Given | None, protocol: str) -> Self:
+    def given(cls, item: Given | None, protocol: str | None) -> Self:
         """From `PORT`, `LOW:HIGH`, `:HIGH` or `LOW:`; names of services are looked up."""
         if item is None:
             return cls()
@@ -34,7 +34,11 @@ class PortRange:
         return cls(first, last, item.negated)
 
     def words(self, option: str) -> list[str]:
-        """As iptables-save prints it; nothing for all ports."""
+        """As iptables-save prints it; nothing for all ports.
+
+        iptables-save prints nothing for `! --dport 0:65535` either, which turns a rule that never matches
+        into one that always does. That one is kept here.
+        """
         if (self.low, self.high) == (0, 65535) and not self.negated:
             return []
         text = str(self.low) if self.low == self.high else f"{self.low}:{self.high}"
@@ -44,11 +48,11 @@ class PortRange:
 ANY_PORT = PortRange()
 
 
-def parse_port(text: str, protocol: str) -> int:
-    """A port's number or its name in the services database."""
+def parse_port(text: str, protocol: str | None) -> int:
+    """A port's number or its name in the services database (of any protocol: None)."""
     if text[:1].isdigit():
         return number(text, 0, 65535, "port")
     try:
-        return socket.getservbyname(text, protocol)
+        return socket.getservbyname(text, protocol) if protocol else socket.getservbyname(text)
     except OSError:
-        raise RulesetSyntaxError(f"invalid port {text!r}: expected a number or the name of a {protocol} service") from None
+        raise RulesetSyntaxError(f"invalid port {text!r}: expected a number or the name of a {protocol or 'known'} service") from None

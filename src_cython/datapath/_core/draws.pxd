@@ -37,3 +37,9 @@ cdef inline uint32_t draw_u32(Draws* draws) noexcept nogil:
     z = (z ^ (z >> 30)) * <uint64_t>0xBF58476D1CE4E5B9
     z = (z ^ (z >> 27)) * <uint64_t>0x94D049BB133111EB
     return <uint32_t>((z ^ (z >> 31)) >> 16)
+
+
+cdef inline bint draw_chance(Draws* draws, uint32_t probability, uint32_t* drawn) noexcept nogil:
+    """Whether a 31-bit number stays below probability (of 2^31), as the statistic match asks."""
+    drawn[0] = draw_u32(draws) & 0x7FFFFFFF
+    return drawn[0] < probability

@@ -50,7 +50,7 @@ cdef inline int match_tcp(Walk* walk, void* payload) noexcept nogil:
     cdef const uint8_t* tcp
     cdef uint16_t port
     if pkt.frag_offset:
-        if pkt.frag_offset == 8:    # would overwrite the flags: Linux drops it
+        if pkt.frag_offset == 8 and walk.family == 4:    # would overwrite the flags (for IPv6 Linux compares bytes with 1: never)
             walk.hotdrop = 1
         return MATCH_NO
     if not packet_has(pkt, pkt.transport, 20):
