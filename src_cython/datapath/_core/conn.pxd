@@ -92,9 +92,11 @@ cdef struct CtEntry:
     void* extra             # helper, expectations, sequence adjustment, labels (struct CtExtra), NULL for most
     uint32_t id             # a serial number: names the entry in records
     uint32_t refs           # packets and expectations that hold it; freed when dying and unreferenced
-    int32_t rule[2]         # the rule that decided the source [0] and destination [1] binding, -1: none (null binding)
+    int32_t rule[2]         # the rule that decided the source [0] and destination [1] binding (place in NatTable.rules), -1: none
     int32_t masq_dev        # device of a MASQUERADE binding, -1: none
     uint32_t slot           # its place in the slab
+    CtEntry* source_next    # chain of connections of the same source (nat_source.pxd)
+    CtEntry** source_prev   # what points to this entry in that chain; NULL: it is in none
 
 
 cdef struct CtStats:  # as `conntrack -S`

@@ -133,6 +133,7 @@ cdef struct Net:
     RouteDecision* routes   # decisions of the packets in flight: a small ring, indexed by Packet.route
     uint32_t next_route
     void* conntrack         # Conntrack* (conntrack.pxd)
+    void* nat               # NatTable* (nat_source.pxd)
     void* neighbours        # Neighbours* (neighbour.pxd)
     void* fragments         # Fragments* (defrag.pxd)
     void* icmp_limits       # IcmpLimits* (icmp.pxd)

@@ -5,10 +5,11 @@ from libc.string cimport memcpy, memset
 
 from datapath._core.context cimport ROUTES
 from datapath._core.fib cimport RouteDecision
+from datapath._core.nat_source cimport nat_free, nat_init, nat_rules
 from datapath._core.output cimport outputs_free, outputs_init, outputs_take
 from datapath._core.packet cimport Packet
 from datapath._core.pool cimport packet_free, packet_new, packet_reserve, pool_free, pool_init
-from datapath._core.record cimport Step, recorder_begin, recorder_free, recorder_init
+from datapath._core.record cimport Rewrite, Step, recorder_begin, recorder_free, recorder_init
 from datapath._core.walk cimport walk_local_out, walk_receive
 
 cdef enum:
@@ -29,8 +30,10 @@ cdef class NetNamespace:
             raise MemoryError
         pool_init(&self.net)
         outputs_init(&self.net)
+        nat_init(&self.net)
 
     def __dealloc__(self):
+        nat_free(&self.net)
         outputs_free(&self.net)
         pool_free(&self.net)
         free(self.net.routes)
@@ -80,6 +83,20 @@ cdef class NetNamespace:
             step = &self.net.recorder.steps[i]
             found.append((step.kind, step.hook, step.table, step.arg, step.a, step.b, step.depth, step.value))
         return found
+
+    def rewrites(self) -> list:
+        """The ends that STEP_REWRITE names: [(family, protocol, address before, port or id, address after, port or id)]."""
+        cdef uint32_t i
+        cdef Rewrite* end
+        cdef list found = []
+        for i in range(self.net.recorder.n_rewrites):
+            end = &self.net.recorder.rewrites[i]
+            found.append((end.family, end.protocol, bytes(end.before.b[:16]), end.before_key, bytes(end.after.b[:16]), end.after_key))
+        return found
+
+    def nat_rules(self) -> list:
+        """The rules that STEP_NAT names: [(table, chain, rule)], all that have bound a connection so far."""
+        return nat_rules(&self.net)
 
     @property
     def outcome(self) -> int:

@@ -2,6 +2,8 @@
 # same way, so that in bulk a way is stored once ("interned") and a packet keeps its number.
 from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t, uint64_t
 
+from datapath._core.tuples cimport Addr
+
 
 cpdef enum RecordLevel:
     RECORD_NOTHING = 0      # counters only
@@ -22,7 +24,7 @@ cpdef enum StepKind:  # mirrored by datapath/report/steps.py
                             # match in the rule; value = which part of the header (HeaderPart)
     STEP_ROUTE = 8          # a routing decision: a = index in Net.routes, b = policy rule, arg = RouteType, value = out device
     STEP_CONNTRACK = 9      # arg = CtInfo, a = how (CtHow), value = entry id (detail)
-    STEP_NAT = 10           # arg = 0 source, 1 destination; a = rule reference or -1 (null binding), b = 1: decided by the entry
+    STEP_NAT = 10           # arg = 0 source, 1 destination; a = place in NatTable.rules or -1 (null binding), b = 1: decided by the entry
     STEP_DEFRAG = 11        # arg = 0 kept back, 1 whole again
     STEP_DROP = 12          # arg = DropReason
     STEP_OUTPUT = 13        # a = device, value = number of the frame (detail)
@@ -36,7 +38,7 @@ cpdef enum StepKind:  # mirrored by datapath/report/steps.py
     STEP_IPVS = 21          # arg = what (IpvsStep), a = service, b = real server
     STEP_DEVICE = 22        # passes through a stacked device: a = device, arg = 0 in, 1 out
     STEP_FRAGMENT = 23      # cut on the way out: a = number of fragments
-    STEP_REWRITE = 24       # the packet's addresses changed: arg = 0 source, 1 destination (detail: new tuple in Recorder.tuples[value])
+    STEP_REWRITE = 24       # an end of the packet changed: arg = 0 source, 1 destination; value = place in Recorder.rewrites (detail)
 
 
 cdef struct Step:
@@ -50,6 +52,15 @@ cdef struct Step:
     uint64_t value          # left out of the path's identity when the kind carries a detail
 
 
+cdef struct Rewrite:
+    Addr before
+    Addr after
+    uint16_t before_key     # port or ICMP id
+    uint16_t after_key
+    uint8_t family
+    uint8_t protocol
+
+
 cdef struct Recorder:
     uint8_t level           # RecordLevel
     uint32_t depth          # of the packet that walks now
@@ -57,16 +68,21 @@ cdef struct Recorder:
     uint32_t capacity
     uint64_t hash           # of the steps so far, without details
     Step* steps
+    Rewrite* rewrites       # of the packet that walks now; only from RECORD_STEPS on
+    uint32_t n_rewrites
+    uint32_t rewrites_size
     uint64_t rules_tried    # over all packets: rules that Linux would have tried
 
 
 cdef int recorder_init(Recorder* rec) except -1
 cdef void recorder_free(Recorder* rec) noexcept nogil
 cdef void recorder_grow(Recorder* rec) noexcept nogil
+cdef Rewrite* recorder_rewrite(Recorder* rec) noexcept nogil    # a new place in rewrites, NULL: none kept
 
 
 cdef inline void recorder_begin(Recorder* rec) noexcept nogil:
     rec.count = 0
+    rec.n_rewrites = 0
     rec.depth = 0
     rec.hash = 0xCBF29CE484222325
 

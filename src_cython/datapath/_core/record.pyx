@@ -10,6 +10,9 @@ cdef int recorder_init(Recorder* rec) except -1:
     rec.level = RECORD_STEPS
     rec.depth = 0
     rec.count = 0
+    rec.rewrites = NULL
+    rec.n_rewrites = 0
+    rec.rewrites_size = 0
     rec.rules_tried = 0
     rec.hash = 0
     rec.capacity = FIRST_STEPS
@@ -21,7 +24,9 @@ cdef int recorder_init(Recorder* rec) except -1:
 
 cdef void recorder_free(Recorder* rec) noexcept nogil:
     free(rec.steps)
+    free(rec.rewrites)
     rec.steps = NULL
+    rec.rewrites = NULL
 
 
 cdef void recorder_grow(Recorder* rec) noexcept nogil:
@@ -33,3 +38,17 @@ cdef void recorder_grow(Recorder* rec) noexcept nogil:
         return
     rec.steps = larger
     rec.capacity *= 2
+
+
+cdef Rewrite* recorder_rewrite(Recorder* rec) noexcept nogil:
+    cdef Rewrite* larger
+    if rec.level < RECORD_STEPS:
+        return NULL
+    if rec.n_rewrites == rec.rewrites_size:
+        larger = <Rewrite*>realloc(rec.rewrites, (<size_t>rec.rewrites_size * 2 + 8) * sizeof(Rewrite))
+        if larger == NULL:
+            return NULL
+        rec.rewrites = larger
+        rec.rewrites_size = rec.rewrites_size * 2 + 8
+    rec.n_rewrites += 1
+    return &rec.rewrites[rec.n_rewrites - 1]
