@@ -9,12 +9,6 @@ from libc.stdint cimport uint8_t, uint16_t, uint32_t
 from datapath._core.context cimport Walk
 
 
-cdef struct OpHeader:
-    uint16_t kind           # index in MATCHES or TARGETS
-    uint16_t flags
-    uint32_t size           # of the payload in bytes, padded to 8
-
-
 cdef enum MatchResult:
     MATCH_NO = 0
     MATCH_YES = 1
@@ -22,4 +16,11 @@ cdef enum MatchResult:
 
 
 ctypedef int (*MatchFunction)(Walk* walk, void* payload) noexcept nogil     # MatchResult; may set walk.hotdrop
-ctypedef int (*TargetFunction)(Walk* walk, void* payload) noexcept nogil    # Verdict: NF_* or XT_CONTINUE
+ctypedef int (*TargetFunction)(Walk* walk, void* payload) noexcept nogil    # Verdict: XT_CONTINUE, or NF_*
+
+
+cdef struct OpHeader:       # 16 bytes; the payload follows, aligned to 8
+    uint16_t kind           # index in MATCHES or TARGETS
+    uint16_t place          # of a match: its place among the rule's matches as the rule spells them, from 0
+    uint32_t size           # of the payload in bytes, padded to 8
+    MatchFunction run       # filled when the program is loaded; of a target it is its TargetFunction

@@ -15,6 +15,7 @@ from datapath._core.matches.statistic cimport StatisticMatch, match_statistic
 from datapath._core.matches.tcp cimport TcpMatch, match_tcp
 from datapath._core.matches.tos cimport TosMatch, match_tos
 from datapath._core.matches.udp cimport UdpMatch, match_udp
+from datapath._core.matches.unknown cimport match_unknown
 
 MATCH_KINDS = {}
 
@@ -44,3 +45,4 @@ enter("statistic", match_statistic, sizeof(StatisticMatch))
 enter("tcp", match_tcp, sizeof(TcpMatch))
 enter("tos", match_tos, sizeof(TosMatch))
 enter("udp", match_udp, sizeof(UdpMatch))
+enter("unknown", match_unknown, 0)

@@ -9,6 +9,7 @@ from datapath._core.nat_source cimport nat_free, nat_init, nat_rules
 from datapath._core.output cimport outputs_free, outputs_init, outputs_take
 from datapath._core.packet cimport Packet
 from datapath._core.pool cimport packet_free, packet_new, packet_reserve, pool_free, pool_init
+from datapath._core.program cimport program_counters, program_free, program_load, program_tables
 from datapath._core.record cimport Rewrite, Step, recorder_begin, recorder_free, recorder_init
 from datapath._core.walk cimport walk_local_out, walk_receive
 
@@ -34,6 +35,7 @@ cdef class NetNamespace:
 
     def __dealloc__(self):
         nat_free(&self.net)
+        program_free(&self.net)
         outputs_free(&self.net)
         pool_free(&self.net)
         free(self.net.routes)
@@ -97,6 +99,18 @@ cdef class NetNamespace:
     def nat_rules(self) -> list:
         """The rules that STEP_NAT names: [(table, chain, rule)], all that have bound a connection so far."""
         return nat_rules(&self.net)
+
+    def load_program(self, int family, compiled) -> None:
+        """Replace tables by compiled ones, as iptables-restore does (datapath.compiler.program.compile_ruleset makes them)."""
+        program_load(&self.net, family, compiled)
+
+    def counters(self, int family) -> dict:
+        """{"filter/FORWARD/1": (packets, bytes), "filter/FORWARD/policy": ...}."""
+        return program_counters(&self.net, family)
+
+    def tables(self, int family) -> dict:
+        """{table number as in steps: the CompiledTable that is loaded}."""
+        return program_tables(&self.net, family)
 
     @property
     def outcome(self) -> int:

@@ -28,6 +28,8 @@ cdef enum Verdict:  # NF_* in include/uapi/linux/netfilter.h
     # What a target may answer besides (include/uapi/linux/netfilter/x_tables.h):
     XT_CONTINUE = 16
     XT_RETURN = 17
+    XT_JUMP = 32            # and what a rule may do besides, for records
+    XT_GOTO = 33
     # A rule that is not emulated decides (--lenient): the walk ends here and its outcome is unknown.
     NF_UNKNOWN = 18
 

@@ -1,0 +1,106 @@
+# What the header part of rules asks of a packet (struct ipt_ip, ip6t_ip6), read once per traversal.
+from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.string cimport memcpy
+
+from datapath._core.context cimport Walk
+from datapath._core.packet cimport Packet, packet_has, packet_ip
+from datapath._core.tuples cimport Addr
+from datapath._core.wire cimport load_be16
+
+
+cdef enum:
+    PROTOCOL_UNREAD = -2    # IPv6: no rule has asked yet
+    PROTOCOL_BROKEN = -1    # IPv6: the chain of extension headers cannot be followed
+    IP6_HEADER = 40
+
+
+cdef struct HeaderView:
+    uint32_t source         # as in memory; IPv6: the last word
+    uint32_t destination
+    int32_t protocol        # or PROTOCOL_*
+    uint8_t later_fragment  # IPv4: not the first fragment
+    uint8_t family
+    uint64_t in_name[2]     # zero without a device
+    uint64_t out_name[2]
+    const Addr* wide_source # IPv6
+    const Addr* wide_destination
+
+
+cdef inline bint ip6_is_extension(uint8_t header) noexcept nogil:
+    """ipv6_ext_hdr(), without NEXTHDR_NONE."""
+    return header == 0 or header == 43 or header == 44 or header == 51 or header == 60
+
+
+cdef inline int ip6_find_protocol(const Packet* pkt, uint8_t* broken) noexcept nogil:
+    """The transport protocol behind the extension headers, or -1; *broken: Linux drops a packet when a rule says -p.
+
+    ipv6_find_hdr with target -1, as ip6_packet_match calls it. Of a later fragment whose next header is another
+    extension header the protocol is not known, and the packet is dropped likewise.
+    """
+    cdef const uint8_t* ip = packet_ip(pkt)
+    cdef uint32_t at = IP6_HEADER
+    cdef uint8_t header = ip[6]
+    cdef uint32_t length
+    broken[0] = 0
+    while ip6_is_extension(header):
+        if not packet_has(pkt, at, 4 if header != 44 else 8):
+            broken[0] = 1
+            return PROTOCOL_BROKEN
+        if header == 44:
+            if load_be16(ip + at + 2) & 0xFFF8:
+                if ip6_is_extension(ip[at]):
+                    broken[0] = 1
+                    return PROTOCOL_BROKEN
+                return ip[at]
+            length = 8
+        elif header == 51:
+            length = (<uint32_t>ip[at + 1] + 2) * 4
+        else:
+            length = (<uint32_t>ip[at + 1] + 1) * 8
+        if pkt.len < at + length:
+            broken[0] = 1
+            return PROTOCOL_BROKEN
+        header = ip[at]
+        at += length
+    return header
+
+
+cdef inline void view_addresses(HeaderView* view, const Packet* pkt) noexcept nogil:
+    """Read the addresses; again after a target that may have changed or moved the packet."""
+    cdef const uint8_t* ip = packet_ip(pkt)
+    if view.family == 4:
+        memcpy(&view.source, ip + 12, 4)
+        memcpy(&view.destination, ip + 16, 4)
+    else:
+        memcpy(&view.source, ip + 20, 4)
+        memcpy(&view.destination, ip + 36, 4)
+        view.wide_source = <const Addr*>(ip + 8)
+        view.wide_destination = <const Addr*>(ip + 24)
+
+
+cdef inline void view_read(HeaderView* view, Walk* walk) noexcept nogil:
+    cdef const Packet* pkt = walk.pkt
+    cdef const uint8_t* ip = packet_ip(pkt)
+    view.family = walk.family
+    view_addresses(view, pkt)
+    if walk.family == 4:
+        view.protocol = ip[9]
+        view.later_fragment = (load_be16(ip + 6) & 0x1FFF) != 0
+    else:
+        view.protocol = PROTOCOL_UNREAD
+        view.later_fragment = 0
+    view.in_name[0] = view.in_name[1] = view.out_name[0] = view.out_name[1] = 0
+    if walk.in_dev >= 0:
+        memcpy(view.in_name, walk.net.devices[walk.in_dev].name, 16)
+    if walk.out_dev >= 0:
+        memcpy(view.out_name, walk.net.devices[walk.out_dev].name, 16)
+
+
+cdef inline int view_protocol(HeaderView* view, Walk* walk) noexcept nogil:
+    """The protocol that -p is compared with; -1 with walk.hotdrop for a broken IPv6 packet."""
+    cdef uint8_t broken = 0
+    if view.protocol == PROTOCOL_UNREAD:
+        view.protocol = ip6_find_protocol(walk.pkt, &broken)
+    if view.protocol == PROTOCOL_BROKEN:
+        walk.hotdrop = 1
+    return view.protocol

@@ -1,0 +1,418 @@
+"""Running a table's chains over a packet (net/ipv4/netfilter/ip_tables.c, ipt_do_table, and its IPv6 twin)."""
+from cpython.ref cimport Py_DECREF, Py_INCREF
+from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
+from libc.stdlib cimport calloc, free, realloc
+
+from datapath._core.context cimport family_index
+from datapath._core.header_view cimport HeaderView, view_addresses, view_protocol, view_read
+from datapath._core.match_base cimport MATCH_NO, MATCH_UNKNOWN, MATCH_YES, OpHeader, TargetFunction
+from datapath._core.program_tables cimport table_free, table_load
+from datapath._core.record cimport (
+    RECORD_NOTHING, RECORD_WHY, STEP_NOT_MATCHED, STEP_POLICY, STEP_RETURN, STEP_RULE, STEP_UNKNOWN, Recorder, record)
+from datapath._core.rule_index cimport Cursor, cursor_next, cursor_seek
+from datapath._core.verdict cimport NF_ACCEPT, NF_DROP, NF_UNKNOWN, TABLES, XT_CONTINUE, XT_GOTO, XT_JUMP, XT_RETURN
+
+cdef enum:
+    DEEPEST = 1 << 20       # frames: more than any table that loads can need, nested traversals included
+
+
+ctypedef struct Traversal:  # one walk through one table
+    Walk* walk
+    Table* table
+    HeaderView view
+    Cursor cursor
+    int32_t chain           # where it stands
+    int32_t next            # the next rule to try, a number in Table.rules
+    int32_t failed          # of the rule that did not match: HeaderPart or, with bit 8, the match's place
+    bint indexed
+    bint why
+
+
+cdef inline bint wide_equal(const uint64_t* address, const uint64_t* mask, const uint64_t* wanted) noexcept nogil:
+    return ((address[0] & mask[0]) ^ wanted[0] | (address[1] & mask[1]) ^ wanted[1]) == 0
+
+
+cdef inline bint name_equal(const uint64_t* name, const InterfacePattern* pattern) noexcept nogil:
+    return (((name[0] ^ pattern.name[0]) & pattern.mask[0]) | ((name[1] ^ pattern.name[1]) & pattern.mask[1])) == 0
+
+
+cdef int header_wide(const WideAddresses* wide, const HeaderView* view) noexcept nogil:
+    if wide_equal(view.wide_source.q, wide.source_mask.q, wide.source.q) == ((wide.flags & RULE_NOT_SOURCE) != 0):
+        return PART_SOURCE
+    if wide_equal(view.wide_destination.q, wide.destination_mask.q, wide.destination.q) == ((wide.flags & RULE_NOT_DESTINATION) != 0):
+        return PART_DESTINATION
+    return 0
+
+
+cdef int header_protocol(const Rule* rule, HeaderView* view, Walk* walk) noexcept nogil:
+    """ip_packet_match and ip6_packet_match from the protocol on."""
+    cdef int32_t protocol
+    if rule.protocol:
+        protocol = view_protocol(view, walk)
+        if protocol < 0 or (protocol == rule.protocol) == ((rule.flags & RULE_NOT_PROTOCOL) != 0):
+            return PART_PROTOCOL
+    if rule.flags & (RULE_FRAGMENT | RULE_NOT_FRAGMENT):
+        if ((rule.flags & RULE_FRAGMENT) != 0 and not view.later_fragment) != ((rule.flags & RULE_NOT_FRAGMENT) != 0):
+            return PART_FRAGMENT
+    return 0
+
+
+cdef inline int header_part(const Table* table, const Rule* rule, HeaderView* view, Walk* walk) noexcept nogil:
+    """0: the header part matches; else the HeaderPart that does not (ip_packet_match, ip6_packet_match)."""
+    cdef int part
+    if (((view.source ^ rule.source) & rule.source_mask) != 0) != ((rule.flags & RULE_NOT_SOURCE) != 0):
+        return PART_SOURCE
+    if (((view.destination ^ rule.destination) & rule.destination_mask) != 0) != ((rule.flags & RULE_NOT_DESTINATION) != 0):
+        return PART_DESTINATION
+    if rule.wide:
+        part = header_wide(&table.wide[rule.wide], view)
+        if part:
+            return part
+    if rule.in_pattern and name_equal(view.in_name, &table.patterns[rule.in_pattern]) == ((rule.flags & RULE_NOT_IN) != 0):
+        return PART_IN
+    if rule.out_pattern and name_equal(view.out_name, &table.patterns[rule.out_pattern]) == ((rule.flags & RULE_NOT_OUT) != 0):
+        return PART_OUT
+    return header_protocol(rule, view, walk)
+
+
+cdef inline int rule_matches(Traversal* t, const Rule* rule) noexcept nogil:
+    """MatchResult of the whole rule; t.failed says what failed. Matches behind the one that failed are not asked."""
+    cdef int result = MATCH_YES
+    cdef int answer
+    cdef uint8_t i
+    cdef OpHeader* op
+    t.failed = header_part(t.table, rule, &t.view, t.walk)
+    if t.failed:
+        return MATCH_NO
+    if rule.n_matches == 0:
+        return MATCH_YES
+    op = <OpHeader*>(t.table.arena + rule.matches)
+    for i in range(rule.n_matches):
+        answer = op.run(t.walk, op + 1)
+        if answer == MATCH_NO:
+            t.failed = 256 | op.place
+            return MATCH_NO
+        if answer == MATCH_UNKNOWN:
+            result = MATCH_UNKNOWN
+        op = <OpHeader*>(<uint8_t*>(op + 1) + op.size)
+    return result
+
+
+cdef void record_not_matched(Traversal* t, int32_t rule) noexcept nogil:
+    cdef bint header = t.failed < 256
+    record(&t.walk.net.recorder, STEP_NOT_MATCHED, t.walk.hook, t.table.number, 0 if header else <uint8_t>((t.failed & 0xFF) + 1),
+           t.chain, rule - t.table.chains[t.chain].first + 1, <uint64_t>t.failed if header else 0, False)
+
+
+cdef inline void enter_chain(Traversal* t, int32_t chain, int32_t rule) noexcept nogil:
+    t.chain = chain
+    t.next = rule
+    t.indexed = False
+    if t.table.chains[chain].index != NULL and not t.why:
+        t.indexed = cursor_seek(&t.cursor, t.table, &t.table.chains[chain], &t.view, t.walk, rule)
+
+
+cdef inline int find_match(Traversal* t, int32_t* rule) noexcept nogil:
+    """Go to the next rule of the chain that matches: its MatchResult, or MATCH_NO at the chain's end or,
+    with walk.hotdrop, at the rule that found the packet malformed."""
+    cdef const Chain* chain = &t.table.chains[t.chain]
+    cdef int32_t end = chain.first + chain.count
+    cdef int32_t at = t.next
+    cdef int result
+    while True:
+        if t.indexed:
+            at = cursor_next(&t.cursor, t.table, chain)
+            if at < 0:
+                break
+        elif at >= end:
+            break
+        result = rule_matches(t, &t.table.rules[at])
+        if result != MATCH_NO:
+            rule[0] = at
+            return result
+        if t.walk.hotdrop:
+            record_not_matched(t, at)
+            rule[0] = at
+            return MATCH_NO
+        if t.why:
+            record_not_matched(t, at)
+        at += 1
+    rule[0] = end
+    return MATCH_NO
+
+
+cdef bint push(Program* program, int32_t chain, int32_t rule) noexcept nogil:
+    cdef int32_t capacity
+    cdef Frame* larger
+    if program.depth == program.capacity:
+        capacity = program.capacity * 2 if program.capacity else 64
+        if capacity > DEEPEST:
+            return False
+        larger = <Frame*>realloc(program.stack, <size_t>capacity * sizeof(Frame))
+        if larger == NULL:
+            return False
+        program.stack = larger
+        program.capacity = capacity
+    program.stack[program.depth].chain = chain
+    program.stack[program.depth].rule = rule
+    program.depth += 1
+    return True
+
+
+cdef inline uint64_t tried_word(int32_t tried, int32_t chain) noexcept nogil:
+    return <uint64_t>tried << 32 | <uint32_t>(chain + 1)
+
+
+cdef inline void record_rule(Traversal* t, int32_t rule, int32_t tried, uint8_t verdict, int32_t target_chain) noexcept nogil:
+    record(&t.walk.net.recorder, STEP_RULE, t.walk.hook, t.table.number, verdict, t.chain,
+           rule - t.table.chains[t.chain].first + 1, tried_word(tried, target_chain), False)
+
+
+cdef int run_target(Traversal* t, const Rule* rule, int32_t at, int32_t tried) noexcept nogil:
+    """Carry out an extension's target. Its step stands before the steps that the target itself makes."""
+    cdef Walk* walk = t.walk
+    cdef Recorder* rec = &walk.net.recorder
+    cdef OpHeader* op = <OpHeader*>(t.table.arena + rule.operand)
+    cdef uint32_t step = rec.count
+    cdef int verdict
+    record_rule(t, at, tried, XT_CONTINUE, -1)
+    walk.rule_table = t.table.number
+    walk.rule_chain = t.chain
+    walk.rule_number = at - t.table.chains[t.chain].first + 1
+    verdict = (<TargetFunction>op.run)(walk, op + 1)
+    if verdict == XT_CONTINUE:
+        view_addresses(&t.view, walk.pkt)
+    elif rec.level != RECORD_NOTHING and step < rec.count:
+        rec.steps[step].arg = <uint8_t>verdict
+        rec.hash = (rec.hash ^ <uint64_t>verdict) * <uint64_t>0x9FB21C651E98DF25
+    return verdict
+
+
+cdef int apply_policy(Traversal* t, int32_t tried) noexcept nogil:
+    cdef int32_t number = t.table.entry[t.walk.hook]
+    cdef Chain* chain = &t.table.chains[number]
+    chain.packets += 1
+    chain.bytes += t.walk.pkt.len
+    record(&t.walk.net.recorder, STEP_POLICY, t.walk.hook, t.table.number, <uint8_t>chain.policy, number, chain.count,
+           tried_word(tried, -1), False)
+    return chain.policy
+
+
+cdef bint leave_chain(Traversal* t, Program* program, int32_t bottom, bint by_rule, int32_t tried) noexcept nogil:
+    """Back to where the chain was called from; False: there is no such place, the base chain's policy decides."""
+    cdef Frame* frame
+    if not by_rule and t.chain != t.table.entry[t.walk.hook]:
+        record(&t.walk.net.recorder, STEP_RETURN, t.walk.hook, t.table.number, 0, t.chain, t.table.chains[t.chain].count,
+               tried_word(tried, -1), False)
+    if program.depth == bottom:
+        return False
+    program.depth -= 1
+    frame = &program.stack[program.depth]
+    enter_chain(t, frame.chain, frame.rule)
+    return True
+
+
+cdef int unknown_rule(Traversal* t, Rule* rule, int32_t at) noexcept nogil:
+    """A rule that may or may not match: harmless when it does nothing, else nobody knows what comes of the packet."""
+    t.walk.pkt.unknown = 1
+    t.walk.net.unknown_count += 1
+    record(&t.walk.net.recorder, STEP_UNKNOWN, t.walk.hook, t.table.number, 0, t.chain,
+           at - t.table.chains[t.chain].first + 1, 0, False)
+    return XT_CONTINUE if rule.action == ACTION_NONE else NF_UNKNOWN
+
+
+cdef int traverse(Traversal* t, Program* program) noexcept nogil:
+    """From the base chain's first rule to a verdict."""
+    cdef int32_t bottom = program.depth
+    cdef int32_t at = 0
+    cdef int32_t tried
+    cdef int result, verdict
+    cdef Rule* rule
+    cdef uint64_t* total = &t.walk.net.recorder.rules_tried
+    while True:
+        result = find_match(t, &at)
+        tried = at - t.next
+        if t.walk.hotdrop:
+            total[0] += <uint64_t>tried + 1
+            return NF_DROP
+        if result == MATCH_NO:
+            total[0] += <uint64_t>tried
+            if leave_chain(t, program, bottom, False, tried):
+                continue
+            return apply_policy(t, tried if t.chain == t.table.entry[t.walk.hook] else 0)
+        tried += 1
+        total[0] += <uint64_t>tried
+        t.next = at + 1
+        rule = &t.table.rules[at]
+        if result == MATCH_UNKNOWN:
+            if unknown_rule(t, rule, at) == XT_CONTINUE:
+                continue
+            return NF_UNKNOWN
+        rule.packets += 1
+        rule.bytes += t.walk.pkt.len
+        if rule.action == ACTION_TARGET:
+            verdict = run_target(t, rule, at, tried)
+            if t.walk.hotdrop:
+                return NF_DROP
+            if verdict != XT_CONTINUE:
+                return verdict
+        elif rule.action == ACTION_VERDICT:
+            record_rule(t, at, tried, <uint8_t>rule.operand, -1)
+            return rule.operand
+        elif rule.action == ACTION_NONE:
+            record_rule(t, at, tried, XT_CONTINUE, -1)
+        elif rule.action == ACTION_RETURN:
+            record_rule(t, at, tried, XT_RETURN, -1)
+            if not leave_chain(t, program, bottom, True, 0):
+                return apply_policy(t, 0)
+        else:
+            record_rule(t, at, tried, XT_JUMP if rule.action == ACTION_JUMP else XT_GOTO, rule.operand)
+            if rule.action == ACTION_JUMP and not push(program, t.chain, at + 1):
+                return NF_DROP
+            enter_chain(t, rule.operand, t.table.chains[rule.operand].first)
+
+
+cdef int table_run(Walk* walk, Program* program, Table* table) noexcept nogil:
+    cdef Traversal t
+    cdef int32_t bottom = program.depth
+    cdef int32_t base = table.entry[walk.hook]
+    cdef int verdict
+    if base < 0:
+        return NF_ACCEPT
+    t.walk = walk
+    t.table = table
+    t.why = walk.net.recorder.level == RECORD_WHY
+    walk.hotdrop = 0
+    view_read(&t.view, walk)
+    enter_chain(&t, base, table.chains[base].first)
+    verdict = traverse(&t, program)
+    program.depth = bottom
+    return verdict
+
+
+cdef int program_run(Walk* walk, int table) noexcept nogil:
+    """Run a table (TableId) of both back ends at walk.hook. A HookFunction."""
+    cdef Program* program = <Program*>walk.net.families[family_index(walk.family)].program
+    cdef int backend, verdict
+    if program == NULL:
+        return NF_ACCEPT
+    for backend in range(BACKENDS):
+        if program.tables[table + backend * TABLES] != NULL:
+            verdict = table_run(walk, program, program.tables[table + backend * TABLES])
+            if verdict != NF_ACCEPT:
+                return verdict
+    return NF_ACCEPT
+
+
+cdef Program* program_of(Net* net, int family) except NULL:
+    """The family's program, made when there is none."""
+    cdef int index = family_index(<uint8_t>family)
+    cdef Program* program = <Program*>net.families[index].program
+    cdef object names
+    if program == NULL:
+        program = <Program*>calloc(1, sizeof(Program))
+        if program == NULL:
+            raise MemoryError
+        names = [None] * TABLE_SLOTS
+        Py_INCREF(names)
+        program.compiled = <void*>names
+        net.families[index].program = program
+    return program
+
+
+cdef void summarize(Net* net, int family) noexcept nogil:
+    """What the loaded tables together need from the node."""
+    cdef int index = family_index(<uint8_t>family)
+    cdef Program* program = <Program*>net.families[index].program
+    cdef uint8_t needs = 0
+    cdef int slot
+    net.families[index].tables = 0
+    for slot in range(TABLE_SLOTS):
+        if program.tables[slot] != NULL:
+            needs |= program.tables[slot].needs
+            net.families[index].tables |= <uint8_t>(1 << (slot % TABLES))
+    net.families[index].conntrack = (needs & (NEED_CONNTRACK | NEED_NAT)) != 0
+    net.families[index].nat = (needs & NEED_NAT) != 0
+
+
+cdef int program_load(Net* net, int family, object compiled) except -1:
+    """Put compiled tables in the place of those of the same name. All or nothing: an error changes nothing.
+
+    Their counters and the memory of their matches begin anew; other tables stay as they are.
+    """
+    cdef Program* program = program_of(net, family)
+    cdef Table* fresh[10]
+    cdef int slot
+    for slot in range(TABLE_SLOTS):
+        fresh[slot] = NULL
+    try:
+        for table in compiled.tables:
+            slot = table.table + TABLES * table.backend
+            if fresh[slot] != NULL:
+                raise ValueError(f"table {table.name} stands twice in a program")
+            fresh[slot] = table_load(net, family, table)
+    except BaseException:
+        for slot in range(TABLE_SLOTS):
+            table_free(fresh[slot])
+        raise
+    for table in compiled.tables:
+        slot = table.table + TABLES * table.backend
+        table_free(program.tables[slot])
+        program.tables[slot] = fresh[slot]
+        (<list>program.compiled)[slot] = table
+    summarize(net, family)
+    return 0
+
+
+cdef void program_free(Net* net) noexcept:
+    """Give back both families' programs."""
+    cdef Program* program
+    cdef int index, slot
+    for index in range(2):
+        program = <Program*>net.families[index].program
+        if program == NULL:
+            continue
+        for slot in range(TABLE_SLOTS):
+            table_free(program.tables[slot])
+        Py_DECREF(<object>program.compiled)
+        free(program.stack)
+        free(program)
+        net.families[index].program = NULL
+
+
+cdef object program_tables(Net* net, int family):
+    """{table number as in steps: the CompiledTable that is loaded}."""
+    cdef Program* program = <Program*>net.families[family_index(<uint8_t>family)].program
+    if program == NULL:
+        return {}
+    return {table.number: table for table in <list>program.compiled if table is not None}
+
+
+cdef object program_counters(Net* net, int family):
+    """{"filter/FORWARD/1": (packets, bytes), "filter/FORWARD/policy": ...}; rules count from 1 per chain.
+
+    Legacy tables beside nft ones of the same node are called "legacy/filter/...".
+    """
+    cdef Program* program = <Program*>net.families[family_index(<uint8_t>family)].program
+    cdef dict counters = {}
+    cdef Table* table
+    cdef Chain* chain
+    cdef Rule* rule
+    cdef int32_t i, j
+    cdef int slot
+    if program == NULL:
+        return counters
+    for slot in range(TABLE_SLOTS):
+        table = program.tables[slot]
+        if table == NULL:
+            continue
+        compiled = (<list>program.compiled)[slot]
+        for i in range(table.n_chains):
+            chain = &table.chains[i]
+            place = f"{compiled.label}/{compiled.chain_names[i]}/"
+            for j in range(chain.count):
+                rule = &table.rules[chain.first + j]
+                counters[f"{place}{j + 1}"] = (rule.packets, rule.bytes)
+            if chain.policy >= 0:
+                counters[place + "policy"] = (chain.packets, chain.bytes)
+    return counters
