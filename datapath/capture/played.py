@@ -21,8 +21,10 @@ class Role(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """Something that the capture shows otherwise than the walk predicted. `what` is a field of the packet, or "interface",
-    "drop", "draw"."""
+    """Something that the capture shows otherwise than the walk predicted.
+
+    `what` is a field of the packet, or "interface", "drop", "draw".
+    """
 
     what: str
     predicted: str

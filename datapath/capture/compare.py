@@ -1,0 +1,102 @@
+"""In what a captured packet differs from the predicted one."""
+
+from __future__ import annotations
+
+from datapath.capture.packet import CHECKSUM_AT, IpPacket, address_text
+from datapath.capture.played import Difference
+
+PSEUDO_HEADER_PROTOCOLS = frozenset({6, 17, 136})
+
+
+def differences(predicted: IpPacket, captured: IpPacket, *, generated: bool, strict: bool) -> tuple[Difference, ...]:
+    """Every field in which they differ, as far as both were captured.
+
+    `generated`: the kernel made it, so its IP id (or flow label) is a draw that is not compared. Without `strict` a
+    checksum that holds only the pseudo-header's sum (offload) is as good as a finished one.
+    """
+    if predicted.data == captured.data:
+        return ()
+    found = [
+        difference
+        for what, a, b in fields(predicted, captured)
+        if a != b and (difference := Difference(what, a, b)) and not (generated and what in ("identification", "flow label"))
+    ]
+    if predicted.family == captured.family and predicted.protocol == captured.protocol and predicted.transport == captured.transport:
+        found += _content(predicted, captured, strict)
+    return tuple(found)
+
+
+def fields(predicted: IpPacket, captured: IpPacket) -> list[tuple[str, str, str]]:
+    """(name, predicted value, captured value) of the header fields that are compared."""
+    pairs = [
+        ("family", *(str(p.family) for p in (predicted, captured))),
+        ("protocol", *(str(p.protocol) for p in (predicted, captured))),
+        ("source", predicted.end(0), captured.end(0)),
+        ("destination", predicted.end(1), captured.end(1)),
+        ("length", *(str(p.length) for p in (predicted, captured))),
+        ("fragment", *(_fragment(p) for p in (predicted, captured))),
+    ]
+    if predicted.family == captured.family == 4:
+        pairs += [
+            ("ttl", *(str(p.data[8]) for p in (predicted, captured))),
+            ("tos", *(f"0x{p.data[1]:02x}" for p in (predicted, captured))),
+            ("identification", *(str(p.identification) for p in (predicted, captured))),
+            ("options", *(p.data[20 : p.transport].hex() for p in (predicted, captured))),
+        ]
+    elif predicted.family == captured.family == 6:
+        pairs += [
+            ("hop limit", *(str(p.data[7]) for p in (predicted, captured))),
+            ("traffic class", *(f"0x{int.from_bytes(p.data[:2]) >> 4 & 0xFF:02x}" for p in (predicted, captured))),
+            ("flow label", *(f"0x{int.from_bytes(p.data[1:4]) & 0xFFFFF:05x}" for p in (predicted, captured))),
+        ]
+    return pairs
+
+
+def holds_pseudo_sum_only(packet: IpPacket) -> bool:
+    """Whether the TCP or UDP checksum is what a device with checksum offload was given: the pseudo-header's sum."""
+    if packet.protocol not in PSEUDO_HEADER_PROTOCOLS or packet.fragment_offset:
+        return False
+    at = packet.transport + CHECKSUM_AT[packet.protocol]
+    addresses = packet.source + packet.destination
+    total = sum(int.from_bytes(addresses[i : i + 2]) for i in range(0, len(addresses), 2))
+    total += packet.protocol + packet.length - packet.transport
+    while total >> 16:
+        total = (total & 0xFFFF) + (total >> 16)
+    return len(packet.data) >= at + 2 and int.from_bytes(packet.data[at : at + 2]) == total
+
+
+def _fragment(packet: IpPacket) -> str:
+    if not packet.fragment_offset and not packet.more_fragments:
+        return "none"
+    return f"{packet.fragment_offset}{'+' if packet.more_fragments else ''}"
+
+
+def _content(predicted: IpPacket, captured: IpPacket, strict: bool) -> list[Difference]:
+    """The transport header behind the ports, and the payload."""
+    at = predicted.transport
+    a, b = bytearray(predicted.data[at:]), bytearray(captured.data[at:])
+    n = min(len(a), len(b))
+    del a[n:], b[n:]
+    found: list[Difference] = []
+    if not predicted.fragment_offset:
+        if predicted.has_ports:
+            a[:4] = b[:4] = bytes(min(n, 4))  # compared as part of the ends
+        check = CHECKSUM_AT.get(predicted.protocol, n)
+        if check + 2 <= n:
+            if a[check : check + 2] != b[check : check + 2] and (strict or not holds_pseudo_sum_only(captured)):
+                found.append(Difference("checksum", f"0x{a[check : check + 2].hex()}", f"0x{b[check : check + 2].hex()}"))
+            a[check : check + 2] = b[check : check + 2] = b"\0\0"
+        if predicted.is_echo and a[4:6] != b[4:6]:
+            found.append(Difference("id", str(int.from_bytes(a[4:6])), str(int.from_bytes(b[4:6]))))
+            a[4:6] = b[4:6]
+    if a != b:
+        where = next(i for i in range(n) if a[i] != b[i])
+        what = f"byte {where} behind the IP header"
+        found.append(Difference(what, a[where : where + 8].hex(), b[where : where + 8].hex()))
+    return found
+
+
+def end_text(address: bytes, port: int) -> str:
+    """An address with its port."""
+    text = address_text(address)
+    return f"[{text}]:{port}" if len(address) == 16 else f"{text}:{port}"

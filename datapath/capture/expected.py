@@ -1,0 +1,138 @@
+"""The frames that the walks predicted and that the capture has yet to show.
+
+Each packet that entered is remembered for a while with its own bytes (a copy may be seen on a bridge above its port) and
+with the frames that left on its account (seen as they leave, once on each device of a stack).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from datapath.capture.frame import ETH_P_IP, ETH_P_IPV6
+from datapath.capture.packet import IpPacket, read_packet
+from datapath.capture.window import Key
+
+KEPT_NS = 10_000_000_000
+KEPT = 50_000
+
+Item = TypeVar("Item")
+
+
+@dataclass(slots=True, eq=False)
+class Passage:
+    """A packet that entered: `number` is its record, `device` where, `leaving` the frames that left on its account."""
+
+    number: int
+    time_ns: int
+    device: str | None
+    packet: IpPacket | None
+    outcome: str
+    leaving: list[Leaving] = field(default_factory=list)
+    seen_on: set[str | None] = field(default_factory=set)
+
+
+@dataclass(slots=True, eq=False)
+class Leaving:
+    """A predicted frame. `generated`: not the packet that entered but one that the kernel made on its account."""
+
+    passage: Passage
+    device: str
+    frame: bytes
+    packet: IpPacket | None
+    generated: bool
+    seen_on: set[str | None] = field(default_factory=set)
+
+
+class Expected:
+    """Passages of the last seconds, found by what a frame holds."""
+
+    def __init__(self, without_link_header: Collection[str] = ()) -> None:
+        """`without_link_header`: devices whose frames begin with the IP header (tun)."""
+        self._bare = frozenset(without_link_header)
+        self._passages: deque[Passage] = deque()
+        self._leaving: dict[Key, deque[Leaving]] = defaultdict(deque)
+        self._entered: dict[Key, deque[Passage]] = defaultdict(deque)
+        self.unseen: dict[str, int] = defaultdict(int)  # by device: predicted frames that were forgotten before they were seen
+
+    def add(self, passage: Passage, outputs: Iterable[tuple[str, bytes]]) -> None:
+        """Remember a packet that entered and the frames that left."""
+        for device, frame in outputs:
+            packet = read_packet(frame) if device in self._bare else ip_of_ethernet(frame)
+            own = packet is not None and passage.packet is not None and packet.full_key == passage.packet.full_key
+            leaving = Leaving(passage, device, frame, packet, not own)
+            passage.leaving.append(leaving)
+            self._leaving[_key(packet, frame, leaving.generated)].append(leaving)
+        if passage.packet is not None:
+            self._entered[passage.packet.full_key].append(passage)
+        self._passages.append(passage)
+        while self._passages and (len(self._passages) > KEPT or passage.time_ns - self._passages[0].time_ns > KEPT_NS):
+            self._forget(self._passages.popleft())
+
+    def leaving(self, packet: IpPacket | None, frame: bytes, device: str | None) -> Leaving | None:
+        """The predicted frame that this captured one shows, which was not seen on this device yet."""
+        if packet is None:
+            return _best(self._leaving.get(_key(None, frame, False), ()), None, device)
+        own = _best(self._leaving.get(packet.full_key, ()), packet, device)
+        return own or _best(self._leaving.get(packet.key, ()), packet, device)
+
+    def entered(self, packet: IpPacket, device: str | None) -> Passage | None:
+        """The packet that entered elsewhere and that this captured one shows again."""
+        for passage in self._entered.get(packet.full_key, ()):
+            if device not in passage.seen_on:
+                return passage
+        return None
+
+    def end(self) -> None:
+        """Nothing more comes: what was not seen is counted."""
+        while self._passages:
+            self._forget(self._passages.popleft())
+
+    def _forget(self, passage: Passage) -> None:
+        for leaving in passage.leaving:
+            if not leaving.seen_on:
+                self.unseen[leaving.device] += 1
+            _remove(self._leaving, _key(leaving.packet, leaving.frame, leaving.generated), leaving)
+        if passage.packet is not None:
+            _remove(self._entered, passage.packet.full_key, passage)
+
+
+def ip_of_ethernet(frame: bytes) -> IpPacket | None:
+    """The IP packet of an Ethernet frame, behind any tags; None when it holds none."""
+    at = 12
+    ethertype = int.from_bytes(frame[at : at + 2])
+    while ethertype in (0x8100, 0x88A8):
+        at += 4
+        ethertype = int.from_bytes(frame[at : at + 2])
+    return read_packet(frame[at + 2 :]) if ethertype in (ETH_P_IP, ETH_P_IPV6) else None
+
+
+def _key(packet: IpPacket | None, frame: bytes, generated: bool) -> Key:
+    if packet is None:
+        return ("frame", frame[12:])
+    return packet.key if generated else packet.full_key
+
+
+def _best(candidates: Iterable[Leaving], packet: IpPacket | None, device: str | None) -> Leaving | None:
+    """The oldest with the same bytes, else the oldest with the same ends, else the oldest."""
+    best, score = None, -1
+    for leaving in candidates:
+        if device in leaving.seen_on and device is not None:
+            continue
+        fit = 0
+        if packet is not None and leaving.packet is not None:
+            fit = 2 if leaving.packet.data == packet.data else 1 if leaving.packet.flow == packet.flow else 0
+        fit = fit * 2 + (device is None or leaving.device == device)
+        if fit > score:
+            best, score = leaving, fit
+    return best
+
+
+def _remove(index: dict[Key, deque[Item]], key: Key, item: Item) -> None:
+    filed = index.get(key)
+    if filed is not None:
+        filed.remove(item)
+        if not filed:
+            del index[key]
