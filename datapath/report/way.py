@@ -28,7 +28,6 @@ from datapath.model.steps import (
     Tracked,
 )
 
-
 RuleStep = RuleMatched | PolicyApplied
 
 
@@ -60,7 +59,7 @@ class _Tables:
 
 
 def lines(steps: Iterable[Step], *, rules: bool = False) -> Iterator[Line]:
-    """The way as lines. With `rules`, each rule that matched, and each condition that failed, has a line of its own with the rule's text."""
+    """The way as lines. With `rules`, each rule that matched, and each that did not, has a line of its own with its text."""
     tables: _Tables | None = None
     for step in steps:
         if isinstance(step, RuleMatched | PolicyApplied) and not rules:
@@ -104,9 +103,10 @@ def _line(step: Step) -> Iterator[Line]:
             yield Line("conntrack", f"{step.state}{entry}", depth)
         case Bound(rule=None, by_entry=False):
             return
+        case Bound(rule=None):
+            yield Line("nat", f"{step.manip} by the entry", depth)
         case Bound():
-            by = "by the entry" if step.by_entry else "by rule"
-            yield Line("nat", f"{step.manip} {by}{f' ({step.rule})' if step.by_entry and step.rule else f' {step.rule}' if step.rule else ''}", depth)
+            yield Line("nat", f"{step.manip} by {'the entry, as it was decided by ' if step.by_entry else ''}{step.rule}", depth)
         case Rewritten():
             yield Line("nat", f"{step.manip} {step.before} → {step.after}", depth, strong=True)
         case Defragmented():
