@@ -42,6 +42,51 @@ cdef enum CtStatus:  # enum ip_conntrack_status
     IPS_UNKNOWN = 1 << 25
 
 
+    # Ours besides: packets and bytes are counted (nf_conntrack_acct was on when it was made); it stands in the
+    # table with its reply tuple only (the loser of a clash).
+    IPS_COUNTED = 1 << 26
+    IPS_REPLY_ONLY = 1 << 27
+
+
+cpdef enum CtHow:  # STEP_CONNTRACK: how the packet came to its state, or why it is INVALID
+    HOW_NONE = 0
+    HOW_FOUND = 1               # an entry had its tuple
+    HOW_CREATED = 2             # a new entry
+    HOW_PREVIOUS = 3            # it carried an entry or UNTRACKED already: loopback, a notrack rule, an error made here
+    HOW_ICMP_ERROR = 4          # an error about a packet of a known connection
+    HOW_ND_UNTRACKED = 5        # neighbour discovery and multicast listener messages are not tracked
+    HOW_IGNORED = 6             # let through without a change of state: it may tell that our state is out of date
+    HOW_REOPENED = 7            # a new entry in place of a closed one (TIME_WAIT or CLOSE, met by a SYN)
+    HOW_CONFIRMED = 8           # entered in the table at the end of the walk
+    HOW_CLASH_RESOLVED = 9      # another packet of the flow was faster
+    HOW_INVALID = 16            # from here on: INVALID, and why (the kernel's words for log_invalid)
+    HOW_NO_TRANSPORT = 17       # no transport header can be found
+    HOW_NO_TUPLE = 18           # the transport header is too short
+    HOW_BAD_CHECKSUM = 19
+    HOW_TRUNCATED = 20          # lengths in the transport header do not fit
+    HOW_BAD_FLAGS = 21          # no such combination of TCP flags
+    HOW_INVALID_NEW = 22        # cannot begin a connection
+    HOW_NOT_LOOSE = 23          # in the middle of a connection that was never seen, and tcp_loose is 0
+    HOW_INVALID_STATE = 24      # the table of states has no place for it
+    HOW_INVALID_RST = 25        # a reset below what was acknowledged
+    HOW_SEQ_OVER = 26           # beyond the window of the receiver
+    HOW_ACK_OVER = 27           # acknowledges what was never sent
+    HOW_SEQ_UNDER = 28          # (ignored) below the window
+    HOW_ACK_UNDER = 29          # (ignored) an acknowledgement long overdue
+    HOW_OVERSHOT = 30           # (ignored) more bytes than the window allows
+    HOW_BAD_TYPE = 31           # an ICMP type that nobody knows
+    HOW_INNER_UNKNOWN = 32      # an error about a connection that is not in the table
+    HOW_INNER_ADDRESS = 33      # an error that does not go to the sender of the inner packet
+    HOW_TABLE_FULL = 34         # dropped: nf_conntrack_max, and nothing to evict
+    HOW_CLASH = 35              # dropped at confirmation: its tuple is taken
+    HOW_CHALLENGE_ACK = 36      # (ignored) answers a SYN that was let through
+    HOW_BAD_CHUNK = 37          # SCTP: no such order of chunks, or a wrong verification tag
+    HOW_BAD_REDIRECT = 38       # an ICMPv6 redirect that no router may send
+
+
+ctypedef uint64_t CtLink        # the next entry of a hash chain: its address, with the direction in bit 0; 0: the end
+
+
 cdef struct CtTcpSide:  # struct ip_ct_tcp_state
     uint32_t td_end
     uint32_t td_maxend
@@ -79,9 +124,23 @@ cdef union CtProto:
     uint64_t gre_timeout_ns
 
 
-cdef struct CtEntry:
+cdef struct CtSeqAdjust:  # struct nf_ct_seqadj
+    uint32_t correction_pos
+    int32_t offset_before
+    int32_t offset_after
+
+
+cdef struct CtExtra:  # what few entries have (the kernel's extensions)
+    CtSeqAdjust seqadj[2]
+    uint64_t start_ns       # nf_conntrack_timestamp
+    uint8_t labels[16]
+    uint8_t has_labels
+    uint8_t has_start
+
+
+cdef struct CtEntry:  # 256 bytes
     Tuple tuple[2]          # by CtDir
-    CtEntry* hash_next[2]   # chain of each direction's bucket
+    CtLink hash_next[2]     # chain of each direction's bucket
     uint32_t status         # CtStatus bits
     uint32_t mark
     uint64_t timeout_ns     # confirmed: the moment of expiry; before: how long it will live once confirmed
@@ -89,7 +148,7 @@ cdef struct CtEntry:
     uint64_t bytes[2]
     CtProto proto
     CtEntry* master         # of an expected connection
-    void* extra             # helper, expectations, sequence adjustment, labels (struct CtExtra), NULL for most
+    CtExtra* extra          # helper, expectations, sequence adjustment, labels, NULL for most
     uint32_t id             # a serial number: names the entry in records
     uint32_t refs           # packets and expectations that hold it; freed when dying and unreferenced
     int32_t rule[2]         # the rule that decided the source [0] and destination [1] binding (place in NatTable.rules), -1: none
