@@ -181,6 +181,10 @@ cdef void entry_put(Net* net, CtEntry* ct) noexcept nogil:
     if ct.master != NULL:
         entry_put(net, ct.master)
         ct.master = NULL
+    if ct.source_prev != NULL:
+        ct.source_prev[0] = ct.source_next
+        if ct.source_next != NULL:
+            ct.source_next.source_prev = ct.source_prev
     if ct.extra != NULL:
         free(ct.extra)
         ct.extra = NULL
@@ -209,7 +213,7 @@ cdef void chain_remove(Conntrack* table, CtEntry* ct, uint8_t direction) noexcep
 cdef void entry_insert(Net* net, CtEntry* ct) noexcept nogil:
     """Enter both directions (the reply only with IPS_REPLY_ONLY). The table takes a reference."""
     cdef Conntrack* table = <Conntrack*>net.conntrack
-    if table.count > <uint32_t>1 << (table.bits - 1):
+    if table.count > <uint32_t>(<uint32_t>1 << (table.bits - 1)):
         rehash(table)
     if not ct.status & IPS_REPLY_ONLY:
         chain_add(table, ct, 0)

@@ -118,7 +118,7 @@ cdef bint begin(Tracking* t, const Segment* s) noexcept nogil:
     """The first segment of an entry (tcp_new): a SYN, or with tcp_loose an ACK in the middle of a connection."""
     cdef CtTcp* tcp = &t.ct.proto.tcp
     cdef CtTcpSide* sender = &tcp.seen[0]
-    cdef uint8_t new = TCP_NEXT[0][TCP_NONE][s.event]
+    cdef uint8_t new = TCP_NEXT[0][<int>TCP_NONE][s.event]
     if new == TCP_INVALID:
         t.how = HOW_INVALID_NEW
         return False

@@ -6,6 +6,7 @@ from libc.string cimport memcpy, memset
 from datapath._core.context cimport ROUTES
 from datapath._core.fib cimport RouteDecision
 from datapath._core.nat_source cimport nat_free, nat_init, nat_rules
+from datapath._core.conntrack cimport conntrack_free, conntrack_init
 from datapath._core.output cimport outputs_free, outputs_init, outputs_take
 from datapath._core.packet cimport Packet
 from datapath._core.pool cimport packet_free, packet_new, packet_reserve, pool_free, pool_init
@@ -31,6 +32,7 @@ cdef class NetNamespace:
             raise MemoryError
         pool_init(&self.net)
         outputs_init(&self.net)
+        conntrack_init(&self.net)
         nat_init(&self.net)
 
     def __dealloc__(self):
@@ -38,6 +40,7 @@ cdef class NetNamespace:
         program_free(&self.net)
         outputs_free(&self.net)
         pool_free(&self.net)
+        conntrack_free(&self.net)
         free(self.net.routes)
         recorder_free(&self.net.recorder)
 

@@ -2,6 +2,7 @@
 from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcpy, memset
 
+from datapath._core.conntrack cimport conntrack_put
 from datapath._core.packet cimport HEADROOM
 
 cdef enum:
@@ -66,6 +67,7 @@ cdef void packet_free(Net* net, Packet* pkt) noexcept nogil:
     cdef PacketPool* pool = <PacketPool*>net.pool
     if pkt == NULL:
         return
+    conntrack_put(net, pkt.ct)
     pkt.next = pool.free
     pool.free = pkt
     pool.in_use -= 1

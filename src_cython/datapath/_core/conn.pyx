@@ -1,0 +1,1 @@
+"""The enums of conn.pxd as Python sees them."""
