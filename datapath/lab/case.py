@@ -84,23 +84,28 @@ class Happened:
 
 @dataclass(slots=True)
 class Recording:
-    """What the kernel did with a case. `counters` are all rules' (packets, bytes) at the end."""
+    """What the kernel did with a case. `counters` are all rules' (packets, bytes) at the end.
+
+    `in_order`: outputs of one packet stand in the order in which they left, also those of different interfaces.
+    """
 
     kernel: str
     packets: list[Happened]
     counters: Counters
     conntrack: list[str]
+    in_order: bool = True
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> Recording:
         """From `kernel.json`."""
         counters = {name: (count[0], count[1]) for name, count in value["hits"].items()}
-        return cls(value["kernel"], [Happened.from_json(item) for item in value["packets"]], counters, value["conntrack"])
+        packets = [Happened.from_json(item) for item in value["packets"]]
+        return cls(value["kernel"], packets, counters, value["conntrack"], value.get("in_order", False))
 
     def to_json(self) -> dict[str, Any]:
         """What `kernel.json` holds."""
         return {"kernel": self.kernel, "packets": [item.to_json() for item in self.packets], "hits": self.counters,
-                "conntrack": self.conntrack}
+                "conntrack": self.conntrack, "in_order": self.in_order}
 
 
 @dataclass(slots=True)

@@ -63,6 +63,8 @@ def _differences(case: Case, seed: int, seconds_slack: int | None, comparison: C
         counters = after
         comparison.packets += 1
         ours = [(name, bytes(data)) for name, data in transit.outputs]
+        if not case.recording.in_order:
+            ours.sort(key=interface_of)     # a stable sort: within an interface the order counts
         steps = [show_step(step) for step in transit.steps]
         if not same_outputs(happened.outputs, ours, known_ids):
             yield Difference(case, index, "outputs", happened.outputs, ours, steps)
@@ -83,6 +85,11 @@ def _final_differences(case: Case, node: Any, counters: Counters, seconds_slack:
     lines = [str(entry) for entry in node.conntrack()]
     if not same_conntrack(case.recording.conntrack, lines, seconds_slack):
         yield Difference(case, -1, "conntrack", sorted(case.recording.conntrack), sorted(lines))
+
+
+def interface_of(output: Output) -> str:
+    """The interface by which it left."""
+    return output[0]
 
 
 def show_step(step: Any) -> str:
