@@ -33,6 +33,11 @@ from datapath.extensions.matches.tcp import Tcp
 from datapath.extensions.matches.tos import Tos
 from datapath.extensions.matches.ttl import Ttl
 from datapath.extensions.matches.udp import Udp
+from datapath.extensions.targets.dnat import Dnat
+from datapath.extensions.targets.masquerade import Masquerade
+from datapath.extensions.targets.netmap import Netmap
+from datapath.extensions.targets.redirect import Redirect
+from datapath.extensions.targets.snat import Snat
 
 Kind = Literal["match", "target"]
 
@@ -62,6 +67,11 @@ MATCHES: tuple[type[Match], ...] = (
 )
 
 TARGETS: tuple[type[Target], ...] = (
+    Dnat,
+    Masquerade,
+    Netmap,
+    Redirect,
+    Snat,
 )
 
 

@@ -11,6 +11,7 @@ from libc.string cimport memset
 from datapath._core.conn cimport (
     IPS_ASSURED, IPS_CONFIRMED, IPS_DYING, IPS_REPLY_ONLY,
 )
+from datapath._core.nat_source cimport nat_source_unlink
 from datapath._core.tuples cimport tuple_equal, tuple_hash
 
 cdef extern from "stdlib.h" nogil:
@@ -181,10 +182,7 @@ cdef void entry_put(Net* net, CtEntry* ct) noexcept nogil:
     if ct.master != NULL:
         entry_put(net, ct.master)
         ct.master = NULL
-    if ct.source_prev != NULL:
-        ct.source_prev[0] = ct.source_next
-        if ct.source_next != NULL:
-            ct.source_next.source_prev = ct.source_prev
+    nat_source_unlink(net, ct)
     if ct.extra != NULL:
         free(ct.extra)
         ct.extra = NULL

@@ -36,11 +36,11 @@ cdef class NetNamespace:
         nat_init(&self.net)
 
     def __dealloc__(self):
-        nat_free(&self.net)
         program_free(&self.net)
         outputs_free(&self.net)
         pool_free(&self.net)
         conntrack_free(&self.net)
+        nat_free(&self.net)
         free(self.net.routes)
         recorder_free(&self.net.recorder)
 

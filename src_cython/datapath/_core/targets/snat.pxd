@@ -1,0 +1,8 @@
+# -j SNAT (net/netfilter/xt_nat.c, xt_snat_target_v1). Its payload is a NatRange.
+from datapath._core.context cimport Walk
+from datapath._core.nat_binding cimport NatRange, nat_setup
+from datapath._core.nat_manip cimport MANIP_SRC
+
+
+cdef inline int target_snat(Walk* walk, void* payload) noexcept nogil:
+    return nat_setup(walk, walk.pkt.ct, <NatRange*>payload, MANIP_SRC)
