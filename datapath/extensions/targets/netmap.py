@@ -5,6 +5,7 @@ Kernel: net/netfilter/xt_NETMAP.c. Manual: iptables-extensions(8), section NETMA
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Self
@@ -12,7 +13,7 @@ from typing import ClassVar, Self
 from datapath.errors import RulesetSyntaxError
 from datapath.extensions.base import Given, Op, Option, RuleContext, Target, number, one_of_each
 from datapath.extensions.nat_range import NatRange
-from datapath.extensions.values import format_address, parse_address
+from datapath.extensions.values import format_address
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +36,9 @@ class Netmap(Target):
         if "--to" not in found:
             raise RulesetSyntaxError('NETMAP: option "--to" must be specified')
         text, slash, mask = found["--to"].argument.partition("/")
-        address = parse_address(text, rule.family)
+        address = parse_loose_address(text, rule.family)
         bits = len(address) * 8
-        length = number(mask, 0, bits, "prefix length") if slash else bits
+        length = parse_length(mask, rule.family, bits) if slash else bits
         host = (1 << (bits - length)) - 1
         return cls((int.from_bytes(address, "big") & ~host).to_bytes(len(address), "big"), length)
 
@@ -48,3 +49,21 @@ class Netmap(Target):
         host = (1 << (len(self.network) * 8 - self.length)) - 1
         last = (int.from_bytes(self.network, "big") | host).to_bytes(len(self.network), "big")
         return Op("NETMAP", NatRange(self.network, last).pack())
+
+
+def parse_loose_address(text: str, family: int) -> bytes:
+    """A numeric address; of IPv4 also `192.0.2` and `0xc0000201`."""
+    try:
+        return socket.inet_aton(text) if family == 4 else socket.inet_pton(socket.AF_INET6, text)
+    except OSError:
+        raise RulesetSyntaxError(f"bad address {text!r}: expected an IPv{family} address") from None
+
+
+def parse_length(text: str, family: int, bits: int) -> int:
+    """A prefix length, or a mask that is one. Any other mask, and so a number beyond `bits`, counts as a whole address."""
+    try:
+        return number(text, 0, bits, "prefix length")
+    except RulesetSyntaxError:
+        mask = int.from_bytes(parse_loose_address(text, family), "big")
+    length = mask.bit_count()
+    return length if mask == ((1 << length) - 1) << (bits - length) else bits
