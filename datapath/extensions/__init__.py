@@ -12,21 +12,35 @@ from typing import Literal
 from datapath.errors import UnsupportedFeatureError
 from datapath.extensions.base import Extension, Match, Target
 from datapath.extensions.matches.addrtype import Addrtype
+from datapath.extensions.matches.ah import Ah
 from datapath.extensions.matches.comment import Comment
+from datapath.extensions.matches.connbytes import Connbytes
 from datapath.extensions.matches.connmark import Connmark
 from datapath.extensions.matches.conntrack import Conntrack
+from datapath.extensions.matches.dccp import Dccp
 from datapath.extensions.matches.dscp import Dscp
+from datapath.extensions.matches.dst import Dst
 from datapath.extensions.matches.ecn import Ecn
+from datapath.extensions.matches.esp import Esp
+from datapath.extensions.matches.frag import Frag
+from datapath.extensions.matches.hbh import Hbh
 from datapath.extensions.matches.hl import Hl
 from datapath.extensions.matches.icmp import Icmp
 from datapath.extensions.matches.icmp6 import Icmp6
 from datapath.extensions.matches.iprange import Iprange
+from datapath.extensions.matches.ipv6header import Ipv6header
 from datapath.extensions.matches.length import Length
 from datapath.extensions.matches.limit import Limit
 from datapath.extensions.matches.mac import Mac
 from datapath.extensions.matches.mark import Mark
 from datapath.extensions.matches.multiport import Multiport
+from datapath.extensions.matches.owner import Owner
 from datapath.extensions.matches.pkttype import Pkttype
+from datapath.extensions.matches.quota import Quota
+from datapath.extensions.matches.recent import Recent
+from datapath.extensions.matches.rpfilter import Rpfilter
+from datapath.extensions.matches.rt import Rt
+from datapath.extensions.matches.sctp import Sctp
 from datapath.extensions.matches.state import State
 from datapath.extensions.matches.statistic import Statistic
 from datapath.extensions.matches.tcp import Tcp
@@ -43,21 +57,35 @@ Kind = Literal["match", "target"]
 
 MATCHES: tuple[type[Match], ...] = (
     Addrtype,
+    Ah,
     Comment,
+    Connbytes,
     Connmark,
     Conntrack,
+    Dccp,
     Dscp,
+    Dst,
     Ecn,
+    Esp,
+    Frag,
+    Hbh,
     Hl,
     Icmp,
     Icmp6,
     Iprange,
+    Ipv6header,
     Length,
     Limit,
     Mac,
     Mark,
     Multiport,
+    Owner,
     Pkttype,
+    Quota,
+    Recent,
+    Rpfilter,
+    Rt,
+    Sctp,
     State,
     Statistic,
     Tcp,

@@ -24,3 +24,15 @@ cdef struct OpHeader:       # 16 bytes; the payload follows, aligned to 8
     uint16_t place          # of a match: its place among the rule's matches as the rule spells them, from 0
     uint32_t size           # of the payload in bytes, padded to 8
     MatchFunction run       # filled when the program is loaded; of a target it is its TargetFunction
+
+
+cdef inline int bytes_missing(Walk* walk, uint32_t end) noexcept nogil:
+    """What a match answers when the packet's bytes up to `end` cannot be read.
+
+    Bytes that the packet never had make it malformed: Linux drops it at once. Bytes that the capture has cut off
+    were there, but nobody knows what they said.
+    """
+    if end > walk.pkt.len:
+        walk.hotdrop = 1
+        return MATCH_NO
+    return MATCH_UNKNOWN

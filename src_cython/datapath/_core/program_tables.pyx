@@ -4,7 +4,7 @@ from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy
 
 from datapath._core.match_base cimport MatchFunction, OpHeader
-from datapath._core.match_table cimport MATCHES
+from datapath._core.match_table cimport MATCHES, match_bind, match_release
 from datapath._core.program cimport (
     ACTION_TARGET, Chain, InterfacePattern, Rule, WideAddresses)
 from datapath._core.rule_index cimport index_build, index_free
@@ -47,6 +47,18 @@ cdef void link_ops(Table* table) noexcept nogil:
             op.run = <MatchFunction>TARGETS[op.kind]
 
 
+cdef void release_matches(Table* table) noexcept nogil:
+    """What the rules' matches share with others on the node must outlive those others only."""
+    cdef OpHeader* op
+    cdef int32_t i
+    cdef uint8_t j
+    for i in range(table.n_rules):
+        op = <OpHeader*>(table.arena + table.rules[i].matches)
+        for j in range(table.rules[i].n_matches):
+            match_release(op)
+            op = <OpHeader*>(<uint8_t*>(op + 1) + op.size)
+
+
 cdef int table_fill(Table* table, Net* net, int family, object compiled) except -1:
     cdef int32_t i
     cdef uint64_t value = 0
@@ -64,6 +76,8 @@ cdef int table_fill(Table* table, Net* net, int family, object compiled) except 
         table.entry[i] = compiled.entry[i]
     link_ops(table)
     for offset, namespace, name in compiled.references:
+        if match_bind(net, table.arena + <uint32_t>offset, namespace, name):
+            continue
         resolve(net, family, namespace, name, &value)
         memcpy(table.arena + <uint32_t>offset, &value, 8)
     for i in range(table.n_chains):
@@ -88,6 +102,8 @@ cdef void table_free(Table* table) noexcept nogil:
     cdef int32_t i
     if table == NULL:
         return
+    if table.arena != NULL:
+        release_matches(table)
     for i in range(table.n_chains):
         index_free(table.chains[i].index)
     free(table.rules)

@@ -2,7 +2,7 @@
 from libc.stdint cimport uint8_t, uint32_t
 
 from datapath._core.context cimport Walk
-from datapath._core.match_base cimport MATCH_NO, MATCH_YES
+from datapath._core.match_base cimport MATCH_NO, MATCH_UNKNOWN, MATCH_YES
 from datapath._core.matches.tos cimport packet_tos
 from datapath._core.packet cimport Packet, packet_has, packet_ip
 
@@ -27,6 +27,8 @@ cdef inline int match_ecn(Walk* walk, void* payload) noexcept nogil:
         # Linux does not ask for a first fragment here: in a later one it reads the payload (IPv4), or the IPv6
         # header itself, whose offset ipv6_find_hdr leaves at 0 there.
         offset = 0 if walk.family == 6 and pkt.frag_offset else pkt.transport
-        if not packet_has(pkt, offset, 20) or (packet_ip(pkt)[offset + 13] & want.tcp_mask) != want.tcp_flags:
+        if not packet_has(pkt, offset, 20):     # here Linux drops nothing
+            return MATCH_NO if offset + 20 > pkt.len else MATCH_UNKNOWN
+        if (packet_ip(pkt)[offset + 13] & want.tcp_mask) != want.tcp_flags:
             return MATCH_NO
     return MATCH_YES

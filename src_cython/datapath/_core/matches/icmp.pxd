@@ -2,7 +2,7 @@
 from libc.stdint cimport uint8_t
 
 from datapath._core.context cimport Walk
-from datapath._core.match_base cimport MATCH_NO
+from datapath._core.match_base cimport MATCH_NO, bytes_missing
 from datapath._core.packet cimport Packet, packet_has, packet_transport
 
 
@@ -21,8 +21,7 @@ cdef inline int match_icmp(Walk* walk, void* payload) noexcept nogil:
     if pkt.frag_offset:
         return MATCH_NO
     if not packet_has(pkt, pkt.transport, 8):
-        walk.hotdrop = 1
-        return MATCH_NO
+        return bytes_missing(walk, pkt.transport + 8)
     icmp = packet_transport(pkt)
     if not want.any_type:
         hit = icmp[0] == want.type and want.code_low <= icmp[1] <= want.code_high

@@ -2,7 +2,7 @@
 from libc.stdint cimport uint8_t, uint16_t
 
 from datapath._core.context cimport Walk
-from datapath._core.match_base cimport MATCH_NO
+from datapath._core.match_base cimport MATCH_NO, bytes_missing
 from datapath._core.packet cimport Packet, packet_has, packet_transport
 from datapath._core.wire cimport load_be16
 
@@ -22,8 +22,7 @@ cdef inline int match_multiport(Walk* walk, void* payload) noexcept nogil:
     if pkt.frag_offset:
         return MATCH_NO
     if not packet_has(pkt, pkt.transport, 4):
-        walk.hotdrop = 1
-        return MATCH_NO
+        return bytes_missing(walk, pkt.transport + 4)
     sport = load_be16(packet_transport(pkt))
     dport = load_be16(packet_transport(pkt) + 2)
     for i in range(want.count):
