@@ -13,7 +13,7 @@ from datapath._core.verdict cimport HOOKS
 
 
 cdef enum:
-    ROUTES = 256            # size of the ring Net.routes: more than the packets that can be in flight at once
+    ROUTES = 4096           # size of the ring Net.routes: more than the packets that can be in flight at once
 
 
 cdef struct Sysctls:  # net.* values that the path reads, family-wide; per-device ones are in Device
@@ -49,6 +49,9 @@ cdef struct Sysctls:  # net.* values that the path reads, family-wide; per-devic
     uint8_t icmp6_ratemask[32]
     uint8_t icmp6_echo_ignore_all
     uint8_t ip6_flowlabel_reflect
+    uint8_t fwmark_reflect6
+    uint8_t ip_nonlocal_bind6
+    uint8_t fib_multipath_hash_policy6
     uint32_t ip6frag_high_thresh
     uint32_t ip6frag_time
     uint32_t nf_frag6_timeout
@@ -130,7 +133,7 @@ cdef struct Net:
     Draws draws
     Recorder recorder
     void* fib               # FibTables* (fib.pyx)
-    RouteDecision* routes   # decisions of the packets in flight: a small ring, indexed by Packet.route
+    RouteDecision* routes   # decisions, indexed by Packet.route and STEP_ROUTE; equal ones share a place (route_intern in route.pyx)
     uint32_t next_route
     void* conntrack         # Conntrack* (conntrack.pxd)
     void* nat               # NatTable* (nat_source.pxd)
@@ -153,7 +156,7 @@ cdef struct Net:
 
 
 cdef inline int32_t route_slot(Net* net) noexcept nogil:
-    """The next place in Net.routes, for a new decision. It holds until 256 later ones were made: a packet that is put
+    """The next place in Net.routes, for a new decision. It holds until ROUTES later ones were made: a packet that is put
     aside takes its decision with it."""
     cdef uint32_t slot = net.next_route % ROUTES
     net.next_route += 1

@@ -32,6 +32,9 @@ cdef struct DeviceAddress:
     uint8_t tentative
     uint8_t has_broadcast
     uint8_t permanent
+    uint8_t temporary       # IPv6 privacy address
+    uint8_t optimistic
+    uint8_t home
 
 
 cdef struct Device:
@@ -73,6 +76,9 @@ cdef struct Device:
     uint8_t medium_id
     uint8_t disable_policy
     uint8_t proxy_arp_pvlan
+    uint8_t shared_media        # or
+    uint8_t bc_forwarding       # and
+    uint8_t ignore_linkdown     # or
     # net.ipv6.conf.<dev>.*
     uint8_t forwarding6
     uint8_t disable6
@@ -84,3 +90,11 @@ cdef struct Device:
     uint8_t hop_limit6
     uint8_t ndisc_notify
     uint8_t addr_gen_mode
+    uint8_t ignore_linkdown6
+    uint8_t use_oif_addrs_only
+    uint8_t force_forwarding6
+    uint32_t n_addresses4       # of addresses
+
+
+cdef int devices_load(Device** devices, uint32_t* count, object compiled) except -1
+cdef void devices_free(Device* devices, uint32_t count) noexcept nogil

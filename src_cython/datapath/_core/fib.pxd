@@ -32,6 +32,8 @@ cdef struct Flow:  # struct flowi4, flowi6: the question
     uint8_t tos             # dscp part as the lookup sees it
     uint8_t protocol
     uint8_t has_ports
+    uint8_t bound           # oif is what the socket is bound to (IPv6 then takes no other device)
+    uint8_t any_source      # FLOWI_FLAG_ANYSRC: the source need not be an address of this node
 
 
 cdef struct RouteDecision:  # struct fib_result and rtable: the answer

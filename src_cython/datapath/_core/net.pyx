@@ -12,6 +12,8 @@ from datapath._core.packet cimport Packet
 from datapath._core.pool cimport packet_free, packet_new, packet_reserve, pool_free, pool_init
 from datapath._core.program cimport program_counters, program_free, program_load, program_tables
 from datapath._core.record cimport Rewrite, Step, recorder_begin, recorder_free, recorder_init
+from datapath._core.route cimport fib_free, fib_load
+from datapath._core.route_query cimport route_query
 from datapath._core.walk cimport walk_local_out, walk_receive
 
 cdef enum:
@@ -43,6 +45,7 @@ cdef class NetNamespace:
         nat_free(&self.net)
         free(self.net.routes)
         recorder_free(&self.net.recorder)
+        fib_free(&self.net)
 
     def receive(self, const uint8_t[::1] frame not None, int device, unsigned long long now_ns, *, wire_length: int = -1, mark: int = 0) -> int:
         """A frame from the wire arrives on a device. `wire_length` is its length before the snap length cut it.
@@ -102,6 +105,18 @@ cdef class NetNamespace:
     def nat_rules(self) -> list:
         """The rules that STEP_NAT names: [(table, chain, rule)], all that have bound a connection so far."""
         return nat_rules(&self.net)
+
+    def load_host(self, compiled) -> None:
+        """Take devices, addresses, sysctls, routes and policy rules from a CompiledHost, in place of those before."""
+        fib_load(&self.net, compiled)
+
+    def route_query(self, str kind, int family, dst: bytes, *, src: bytes = b"", iif: int = -1, oif: int = -1, mark: int = 0, tos: int = 0,
+                    uid: int = 0, protocol: int = 17, sport: int = 0, dport: int = 0, scope: int = 0, flags: int = 0) -> dict:
+        """Ask routing as `ip route get` does. `kind`: input, output, address_type, reverse_path, masquerade or source."""
+        return route_query(&self.net, {
+            "kind": kind, "family": family, "dst": dst, "src": src, "iif": iif, "oif": oif, "mark": mark, "tos": tos, "uid": uid,
+            "protocol": protocol, "sport": sport, "dport": dport, "scope": scope, "flags": flags,
+        })
 
     def load_program(self, int family, compiled) -> None:
         """Replace tables by compiled ones, as iptables-restore does (datapath.compiler.program.compile_ruleset makes them)."""
