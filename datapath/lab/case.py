@@ -32,7 +32,7 @@ class CasePacket:
     uid: int | None = None
     gid: int | None = None
     mark: int = 0
-    device: str | None = None           # SO_BINDTODEVICE of a local process
+    device: str | None = None  # SO_BINDTODEVICE of a local process
 
     @property
     def local(self) -> bool:
@@ -43,8 +43,15 @@ class CasePacket:
     def from_json(cls, value: dict[str, Any]) -> CasePacket:
         """From an item of `packets.json`."""
         data = bytes.fromhex(value["packet"] if value.get("local") else value["frame"])
-        return cls(data, value.get("in"), round(value.get("time", 0) * 1_000_000_000),
-                   value.get("uid"), value.get("gid"), value.get("mark", 0), value.get("device"))
+        return cls(
+            data,
+            value.get("in"),
+            round(value.get("time", 0) * 1_000_000_000),
+            value.get("uid"),
+            value.get("gid"),
+            value.get("mark", 0),
+            value.get("device"),
+        )
 
     def to_json(self) -> dict[str, Any]:
         """An item of `packets.json`."""
@@ -104,8 +111,13 @@ class Recording:
 
     def to_json(self) -> dict[str, Any]:
         """What `kernel.json` holds."""
-        return {"kernel": self.kernel, "packets": [item.to_json() for item in self.packets], "hits": self.counters,
-                "conntrack": self.conntrack, "in_order": self.in_order}
+        return {
+            "kernel": self.kernel,
+            "packets": [item.to_json() for item in self.packets],
+            "hits": self.counters,
+            "conntrack": self.conntrack,
+            "in_order": self.in_order,
+        }
 
 
 @dataclass(slots=True)

@@ -19,7 +19,7 @@ class Difference:
 
     case: Case
     packet: int
-    what: str                   # outputs, hits, drops, counters, conntrack, crash
+    what: str  # outputs, hits, drops, counters, conntrack, crash
     kernel: Any
     emulator: Any
     steps: list[str] = field(default_factory=list)
@@ -64,7 +64,7 @@ def _differences(case: Case, seed: int, seconds_slack: int | None, comparison: C
         comparison.packets += 1
         ours = [(name, bytes(data)) for name, data in transit.outputs]
         if not case.recording.in_order:
-            ours.sort(key=interface_of)     # a stable sort: within an interface the order counts
+            ours.sort(key=interface_of)  # a stable sort: within an interface the order counts
         steps = [show_step(step) for step in transit.steps]
         if not same_outputs(happened.outputs, ours, known_ids):
             yield Difference(case, index, "outputs", happened.outputs, ours, steps)
@@ -108,8 +108,11 @@ def play(node: Any, packet: CasePacket) -> Any:
 
 def all_counters(case: Case, node: Any) -> Counters:
     """Every counter of the emulator, called as the recording calls them."""
-    return {case.counter_key(family, name): (count[0], count[1])
-            for family in case.families for name, count in node.counters(family=family).items()}
+    return {
+        case.counter_key(family, name): (count[0], count[1])
+        for family in case.families
+        for name, count in node.counters(family=family).items()
+    }
 
 
 def moved(before: Counters, after: Counters, listed: Counters) -> Hits:
@@ -145,4 +148,4 @@ def split_seconds(line: str) -> tuple[str, int]:
     """A line of `conntrack -L -o extended` without the seconds left, and these (-1: it shows none)."""
     line = " ".join(line.split())
     found = CONNTRACK_SECONDS.match(line)
-    return (line, -1) if found is None else (f"{found[1]} {line[found.end():]}", int(found[2]))
+    return (line, -1) if found is None else (f"{found[1]} {line[found.end() :]}", int(found[2]))

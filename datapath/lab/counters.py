@@ -31,7 +31,7 @@ SAVED_CHAIN = re.compile(r"^:(\S+) (\S+) \[(\d+):(\d+)\]")
 class EntryLayout:
     """Offsets in struct ipt_entry or struct ip6t_entry."""
 
-    level: int              # of getsockopt
+    level: int  # of getsockopt
     target_offset: int
     counters: int
 
@@ -93,9 +93,9 @@ def _named_entries(entries: bytes, layout: EntryLayout, table: str, info: tuple[
         target, following = struct.unpack_from("=HH", entries, at + layout.target_offset)
         if at in starts:
             chain, number = starts[at], 0
-        if entries[at + target + 2:at + target + 8] == b"ERROR\0":
-            pending = None      # what came last before a chain's head is the end of the chain before, not a rule
-            chain, number = entries[at + target + 32:at + target + 62].split(b"\0")[0].decode(), 0
+        if entries[at + target + 2 : at + target + 8] == b"ERROR\0":
+            pending = None  # what came last before a chain's head is the end of the chain before, not a rule
+            chain, number = entries[at + target + 32 : at + target + 62].split(b"\0")[0].decode(), 0
         else:
             if pending is not None:
                 yield pending

@@ -34,8 +34,9 @@ def write_node_files(namespace: Namespace, directory: Path, also: tuple[str, ...
         (directory / name).write_text(namespace.run(*ON_DEMAND[name]))
 
 
-def write_rule_files(namespace: Namespace, directory: Path, families: tuple[int, ...], backend: str = "legacy",
-                     counters: bool = False) -> None:
+def write_rule_files(
+    namespace: Namespace, directory: Path, families: tuple[int, ...], backend: str = "legacy", counters: bool = False
+) -> None:
     """`iptables-save.txt` and `ip6tables-save.txt`; with the counters as they are now."""
     directory.mkdir(parents=True, exist_ok=True)
     for family in families:

@@ -63,8 +63,9 @@ class KernelRun:
 
     def counters(self) -> Counters:
         """All counters now."""
-        return {self.case.counter_key(family, name): count
-                for family, reader in self._readers.items() for name, count in reader.read().items()}
+        return {
+            self.case.counter_key(family, name): count for family, reader in self._readers.items() for name, count in reader.read().items()
+        }
 
     def send(self, packet: CasePacket) -> Happened:
         """Send one packet and see what comes of it."""

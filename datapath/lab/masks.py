@@ -16,7 +16,7 @@ def checksum(data: bytes) -> int:
     """The Internet checksum (RFC 1071) of data; 0 over a header with a right checksum."""
     if len(data) % 2:
         data += b"\0"
-    total = sum(int.from_bytes(data[at:at + 2], "big") for at in range(0, len(data), 2))
+    total = sum(int.from_bytes(data[at : at + 2], "big") for at in range(0, len(data), 2))
     while total >> 16:
         total = (total & 0xFFFF) + (total >> 16)
     return total ^ 0xFFFF
@@ -25,9 +25,9 @@ def checksum(data: bytes) -> int:
 def network_offset(frame: bytes) -> int:
     """Where the IP header starts; the length of the frame when there is none."""
     at = 12
-    while frame[at:at + 2] in (b"\x81\x00", b"\x88\xa8"):
+    while frame[at : at + 2] in (b"\x81\x00", b"\x88\xa8"):
         at += 4
-    return at + 2 if frame[at:at + 2] in (IPV4, IPV6) else len(frame)
+    return at + 2 if frame[at : at + 2] in (IPV4, IPV6) else len(frame)
 
 
 def mask(frame: bytes, known_ids: frozenset[bytes] = frozenset()) -> bytes:
@@ -43,7 +43,7 @@ def mask(frame: bytes, known_ids: frozenset[bytes] = frozenset()) -> bytes:
 
 def _mask4(frame: bytes, at: int, known_ids: frozenset[bytes]) -> bytes:
     length = (frame[at] & 15) * 4
-    header, rest = bytearray(frame[at:at + length]), frame[at + length:]
+    header, rest = bytearray(frame[at : at + length]), frame[at + length :]
     if bytes(header[4:6]) in known_ids or not made_by_kernel(header, rest):
         return frame
     right = checksum(bytes(header)) == 0
@@ -61,7 +61,7 @@ def made_by_kernel(header: bytes | bytearray, payload: bytes) -> bool:
 
 
 def _mask6(frame: bytes, at: int) -> bytes:
-    header, rest = bytearray(frame[at:at + 40]), bytearray(frame[at + 40:])
+    header, rest = bytearray(frame[at : at + 40]), bytearray(frame[at + 40 :])
     if header[6] == FRAGMENT_HEADER and len(rest) >= 8:
         rest[4:8] = b"\0\0\0\0"
     if header[6] == ICMPV6 and rest[:1] and rest[0] < 128:
@@ -71,4 +71,4 @@ def _mask6(frame: bytes, at: int) -> bytes:
 
 def identification(data: bytes, at: int) -> bytes:
     """The IPv4 identification of the packet at an offset, zero when there is none."""
-    return data[at + 4:at + 6] if len(data) >= at + 20 and data[at] >> 4 == 4 else b"\0\0"
+    return data[at + 4 : at + 6] if len(data) >= at + 20 and data[at] >> 4 == 4 else b"\0\0"

@@ -16,11 +16,14 @@ from datapath.lab.compare import Difference, split_seconds
 def show_difference(difference: Difference) -> str:
     """Some lines: which packet, what the kernel did, what the emulator did, the way that the emulator's packet took."""
     case = difference.case
-    lines = [f"case {case.name}, " + (f"packet {difference.packet} of {len(case.packets)}" if difference.packet >= 0 else "at the end")
-             + f": {difference.what} differ"]
+    lines = [
+        f"case {case.name}, "
+        + (f"packet {difference.packet} of {len(case.packets)}" if difference.packet >= 0 else "at the end")
+        + f": {difference.what} differ"
+    ]
     if difference.packet >= 0:
         lines.append(f"  packet    {show_packet(case.packets[difference.packet])}")
-    shown = {"outputs": _outputs, "hits": _hits, "counters": _counters, "conntrack": _conntrack}.get(difference.what, _plain)
+    shown = SHOWN.get(difference.what, _plain)
     lines += [f"  {line}" for line in shown(difference.kernel, difference.emulator)]
     lines += [f"    {step}" for step in difference.steps]
     return "\n".join(lines)
@@ -43,7 +46,7 @@ def decode_packet(packet: bytes) -> str:
     return _decode(IPv6 if packet[:1] and packet[0] >> 4 == 6 else IP, packet)
 
 
-def _decode(layer: Callable[[bytes], Any], data: bytes) -> str:
+def _decode(layer: Any, data: bytes) -> str:
     try:
         packet = layer(data)
         text = str(packet.summary())
@@ -91,3 +94,11 @@ def _conntrack(kernel: list[str], emulator: list[str]) -> Iterable[str]:
 def _plain(kernel: Any, emulator: Any) -> Iterable[str]:
     yield f"kernel    {kernel}"
     yield f"emulator  {emulator}"
+
+
+SHOWN: dict[str, Callable[[Any, Any], Iterable[str]]] = {
+    "outputs": _outputs,
+    "hits": _hits,
+    "counters": _counters,
+    "conntrack": _conntrack,
+}

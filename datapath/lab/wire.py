@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import errno
 import fcntl
 import socket
@@ -15,9 +16,10 @@ from datapath.lab.namespace import Namespace, set_file_owner_ids
 ETH_P_ALL = 3
 SOL_PACKET, PACKET_AUXDATA, PACKET_IGNORE_OUTGOING = 263, 8, 23
 TP_STATUS_VLAN_VALID, TP_STATUS_VLAN_TPID_VALID = 1 << 4, 1 << 6
-AUXDATA = struct.Struct("=IIIHHHH")         # struct tpacket_auxdata
+AUXDATA = struct.Struct("=IIIHHHH")  # struct tpacket_auxdata
 IPV6_HDRINCL = 36
-SIOCETHTOOL = 0x8946
+SIOCETHTOOL, SIOCSIFFLAGS = 0x8946, 0x8914
+IFF_UP, IFF_NOARP = 1, 0x80
 # linux/ethtool.h: receive and transmit checksums, scatter-gather, TSO, GSO, GRO; VLAN offload is a flag of its own
 OFFLOADS = (0x15, 0x17, 0x19, 0x1F, 0x24, 0x2C)
 ETHTOOL_SFLAGS = 0x26
@@ -30,12 +32,17 @@ def switch_off_offload(device: str) -> None:
             _ethtool(control, device, command, 0)
 
 
-def _ethtool(control: socket.socket, device: str, command: int, value: int) -> None:
-    import ctypes
+def bring_up(device: str, arp: bool = True) -> None:
+    """Set a device of the current namespace up; without ARP when its end has no addresses."""
+    request = struct.pack("16sH22x", device.encode(), IFF_UP | (0 if arp else IFF_NOARP))
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as control:
+        fcntl.ioctl(control, SIOCSIFFLAGS, request)
 
+
+def _ethtool(control: socket.socket, device: str, command: int, value: int) -> None:
     argument = ctypes.create_string_buffer(struct.pack("=II", command, value))
     request = struct.pack("16sP16x", device.encode(), ctypes.addressof(argument))
-    with contextlib.suppress(OSError):      # a device without this offload has it off
+    with contextlib.suppress(OSError):  # a device without this offload has it off
         fcntl.ioctl(control, SIOCETHTOOL, request)
 
 
@@ -130,7 +137,7 @@ class LocalProcesses:
             opened.setsockopt(socket.SOL_SOCKET, socket.SO_MARK, packet.mark)
         if packet.device:
             opened.setsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE, packet.device.encode())
-        with contextlib.suppress(OSError):      # not an address of the node
+        with contextlib.suppress(OSError):  # not an address of the node
             opened.bind((source, 0))
         return opened
 

@@ -52,8 +52,7 @@ def node(**changes: Any) -> dict[str, Any]:
             neighbours[f"{v4}.{number}"] = neighbours[f"{v6}:{number}"] = [peer_mac(interface, number), interface]
     recipe: dict[str, Any] = {
         "ipv6": True,
-        "interfaces": {
-            name: {"mac": NODE_MACS[name], "addresses": [f"{v4}.1/24", f"{v6}:1/64"]} for name, (v4, v6) in NETWORKS.items()},
+        "interfaces": {name: {"mac": NODE_MACS[name], "addresses": [f"{v4}.1/24", f"{v6}:1/64"]} for name, (v4, v6) in NETWORKS.items()},
         "routes": ["default via 203.0.113.2", "172.16.0.0/16 via 198.51.100.3", "blackhole 172.17.0.0/16"],
         "routes6": ["default via fd00:3::2", "fd00:5::/48 via fd00:2::3", "blackhole fd00:6::/48"],
         "neighbours": neighbours,
@@ -93,8 +92,9 @@ def wire(interface: str, packet: Packet | bytes, *, at: float = 0, src: str | No
     return CasePacket(bytes(packet), interface, round(at * 1e9))
 
 
-def local(packet: Packet | bytes, *, at: float = 0, uid: int | None = None, gid: int | None = None, mark: int = 0,
-          device: str | None = None) -> CasePacket:
+def local(
+    packet: Packet | bytes, *, at: float = 0, uid: int | None = None, gid: int | None = None, mark: int = 0, device: str | None = None
+) -> CasePacket:
     """An IP packet that a process of the node sends at second `at`."""
     return CasePacket(bytes(packet), None, round(at * 1e9), uid, gid, mark, device)
 

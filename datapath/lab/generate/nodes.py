@@ -1,0 +1,64 @@
+"""Random nodes: three interfaces, routes, sysctls that change the path; in the corners also policy rules and holes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from datapath.lab.generate.world import Family, World
+
+MACS = {"eth0": "02:00:00:00:00:01", "eth1": "02:00:00:00:00:02", "eth2": "02:00:00:00:00:03"}
+
+
+def peer_mac(interface: str, address: str) -> str:
+    """The MAC address of a neighbour, from the last number of its address."""
+    number = int(address.rsplit("." if "." in address else ":", 1)[1], 10)
+    return f"02:00:00:00:0{int(interface[3:]) + 1}:{number:02x}"
+
+
+def random_recipe(world: World) -> dict[str, Any]:
+    """A recipe as `datapath.lab.node` takes it."""
+    rng = world.rng
+    recipe: dict[str, Any] = {
+        "ipv6": 6 in world.families,
+        "interfaces": {name: {"mac": mac, "addresses": _addresses(world, name)} for name, mac in MACS.items()},
+        "routes": [], "routes6": [], "neighbours": {},
+        "sysctl": {
+            "net.netfilter.nf_conntrack_tcp_loose": rng.choice("01"),
+            "net.netfilter.nf_conntrack_tcp_be_liberal": rng.choice("0001"),
+            "net.netfilter.nf_conntrack_checksum": rng.choice("1110"),
+            "net.netfilter.nf_conntrack_acct": rng.choice("01"),
+        },
+    }  # fmt: skip
+    if 4 in world.families:
+        recipe["routes"] = ["default via 203.0.113.2", "172.16.0.0/16 via 198.51.100.3", "blackhole 172.17.0.0/16"]
+        recipe["sysctl"] |= {
+            "net.ipv4.ip_forward": rng.choice("1111110"),
+            "net.ipv4.conf.all.rp_filter": rng.choice("00012"),
+            "net.ipv4.conf.eth1.route_localnet": rng.choice("0001"),
+        }
+        if world.chance(0.3):
+            recipe["routes"] += [
+                rng.choice(
+                    (
+                        "unreachable 10.0.0.0/16",
+                        "prohibit 10.0.0.0/16",
+                        "throw 10.0.0.0/16",
+                        "10.0.0.0/16 via 192.0.2.5",
+                        "8.8.8.0/24 via 192.0.2.4 metric 50",
+                    )
+                )
+            ]
+    if 6 in world.families:
+        recipe["routes6"] = ["default via fd00:3::2", "fd00:5::/48 via fd00:2::3", "blackhole fd00:6::/48"]
+        recipe["sysctl"] |= {"net.ipv6.conf.all.forwarding": rng.choice("1111110")}
+    for family in world.families.values():
+        recipe["neighbours"] |= _neighbours(family)
+    return recipe
+
+
+def _addresses(world: World, name: str) -> list[str]:
+    return [f"{address}/{24 if number == 4 else 64}" for number, family in world.families.items() for address in family.own[name]]
+
+
+def _neighbours(family: Family) -> dict[str, list[str]]:
+    return {address: [peer_mac(name, address), name] for name, addresses in family.peers.items() for address in addresses}
