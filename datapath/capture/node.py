@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from datapath.engine.transit import Transit
 from datapath.model.host import Host
+
+from datapath.engine.transit import Transit
 
 
 class Node(Protocol):

@@ -52,6 +52,7 @@ from datapath.extensions.targets.masquerade import Masquerade
 from datapath.extensions.targets.netmap import Netmap
 from datapath.extensions.targets.redirect import Redirect
 from datapath.extensions.targets.snat import Snat
+from datapath.extensions.targets.standard import Accept, Drop, Queue, Return
 
 Kind = Literal["match", "target"]
 
@@ -100,6 +101,10 @@ TARGETS: tuple[type[Target], ...] = (
     Netmap,
     Redirect,
     Snat,
+    Accept,
+    Drop,
+    Queue,
+    Return,
 )
 
 

@@ -1,4 +1,4 @@
-"""Words of a line as iptables-restore splits it (add_param_to_argv in xshared.c), and how iptables-save quotes them."""
+"""Words of a line as iptables-restore splits it (add_param_to_argv in xshared.c)."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ import re
 
 from datapath.errors import RulesetSyntaxError
 
-PLAIN = re.compile(r"[-_0-9A-Za-z]+")
-ESCAPED = re.compile(r"([\"\\'])")
+RAW_WORD = re.compile(r'(?:"(?:\\.|[^"\\])*"|[^\s"])+')
 
 
 def split_line(line: str) -> list[str]:
     """The words of a line. Raises RulesetSyntaxError for a quote that is not closed."""
+    if not line.isascii():      # str.split knows more kinds of space than iptables
+        return split_slowly(line)
     if '"' not in line:
         return line.split()
     if "\\" not in line:
@@ -71,8 +72,7 @@ def split_slowly(line: str) -> list[str]:
     return words
 
 
-def quote(value: str) -> str:
-    """A string argument as iptables-save prints it (xtables_save_string): in quotes unless it is one plain word."""
-    if PLAIN.fullmatch(value):
-        return value
-    return '"' + ESCAPED.sub(r"\\\1", value) + '"'
+
+def raw_words(line: str) -> list[str]:
+    """The words of a line with their quotes, for printing back unchanged."""
+    return RAW_WORD.findall(line)

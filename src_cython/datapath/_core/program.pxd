@@ -114,12 +114,12 @@ cdef struct Table:
     uint32_t arena_size
     int32_t entry[5]        # chain by Hook, -1
     uint8_t number          # TableId, with LEGACY_TABLE
-    uint8_t needs           # TableNeed
+    uint8_t needs           # TableNeed bits
 
 
 cdef enum TableNeed:
     NEED_CONNTRACK = 1
-    NEED_NAT = 2
+    NEED_NAT = 2            # it is a nat table: where connections are tracked, each gets a binding
 
 
 cdef struct Frame:          # where a RETURN goes

@@ -331,8 +331,8 @@ cdef void summarize(Net* net, int family) noexcept nogil:
         if program.tables[slot] != NULL:
             needs |= program.tables[slot].needs
             net.families[index].tables |= <uint8_t>(1 << (slot % TABLES))
-    net.families[index].conntrack = (needs & (NEED_CONNTRACK | NEED_NAT)) != 0
-    net.families[index].nat = (needs & NEED_NAT) != 0
+    net.families[index].conntrack = (needs & NEED_CONNTRACK) != 0
+    net.families[index].nat = (needs & NEED_CONNTRACK) != 0 and (needs & NEED_NAT) != 0
 
 
 cdef int program_load(Net* net, int family, object compiled) except -1:

@@ -1,0 +1,1 @@
+MATCH_KINDS: dict[str, tuple[int, int]]

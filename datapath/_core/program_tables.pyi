@@ -1,0 +1,4 @@
+RULE_SIZE: int
+CHAIN_SIZE: int
+WIDE_SIZE: int
+OP_HEADER_SIZE: int

@@ -1,0 +1,1 @@
+TARGET_KINDS: dict[str, tuple[int, int]]
