@@ -70,24 +70,26 @@ class MaskedAddress:
 
     @classmethod
     def parse(cls, text: str, family: int) -> Self:
-        """The mask is a prefix length or an address. Names of hosts are not looked up."""
+        """The mask is a prefix length or an address; iptables takes one with holes for a full one. No names are looked up."""
         address, slash, mask = text.partition("/")
         packed = parse_address(address, family)
         bits = len(packed) * 8
         if not slash:
             return cls(packed, b"\xff" * len(packed))
-        if not mask.isdigit():
-            return cls(packed, parse_address(mask, family))
-        length = number(mask, 0, bits, "prefix length")
-        return cls(packed, (((1 << length) - 1) << (bits - length)).to_bytes(len(packed), "big"))
+        if mask[:1].isdigit() and not set(mask) & {".", ":"}:
+            return cls(packed, prefix_mask(number(mask, 0, bits, "prefix length"), bits))
+        given = parse_address(mask, family)
+        whole = prefix_mask(int.from_bytes(given, "big").bit_count(), bits)
+        return cls(packed, given if given == whole else prefix_mask(bits, bits))
 
     def __str__(self) -> str:
-        bits = len(self.mask) * 8
-        value = int.from_bytes(self.mask, "big")
-        length = value.bit_count()
-        if value != ((1 << length) - 1) << (bits - length):
-            return f"{format_address(self.address)}/{format_address(self.mask)}"
-        return format_address(self.address) + (f"/{length}" if length < bits else "")
+        length = int.from_bytes(self.mask, "big").bit_count()
+        return format_address(self.address) + (f"/{length}" if length < len(self.mask) * 8 else "")
+
+
+def prefix_mask(length: int, bits: int) -> bytes:
+    """The mask of a prefix length in an address of so many bits."""
+    return (((1 << length) - 1) << (bits - length)).to_bytes(bits // 8, "big")
 
 
 def parse_address(text: str, family: int) -> bytes:

@@ -90,9 +90,10 @@ def parse_type(text: str, types: Types) -> tuple[int, int, int]:
     if names:
         return types[names[0]]
     kind, slash, code = text.partition("/")
-    if ":" in kind:
-        raise RulesetSyntaxError(f"bad ICMP type {text!r}: a range of types is not supported")
+    kind, colon, other = kind.partition(":")
     value = number(kind, 0, 255, "ICMP type")
+    if colon and number(other, 0, 255, "ICMP type") != value:
+        raise RulesetSyntaxError(f"bad ICMP type {text!r}: a range of types is not supported")
     if not slash:
         return value, 0, 255
     first, colon, last = code.partition(":")

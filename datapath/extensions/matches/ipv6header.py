@@ -61,7 +61,7 @@ def parse_headers(text: str) -> int:
     """The bits of a comma-separated list of names or numbers."""
     bits = 0
     for word in filter(None, text.split(",")):
-        found = [bit for number, bit, name, others in HEADERS if word in (str(number), name, *others)]
+        found = [bit for number, bit, name, others in HEADERS if word.lower() in (str(number), name, *others)]
         if not found:
             raise RulesetSyntaxError(f"ipv6header: unknown header {word!r}: expected {', '.join(h[2] for h in HEADERS)}")
         bits |= found[0]

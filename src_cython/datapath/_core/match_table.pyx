@@ -1,5 +1,6 @@
 """The one table of matches: a name that Match.lower uses, what evaluates it, and the size of its payload."""
 from datapath._core.match_base cimport OpHeader
+from datapath._core.matches.addrtype cimport AddrtypeMatch, match_addrtype
 from datapath._core.matches.ah cimport AhMatch, match_ah
 from datapath._core.matches.comment cimport match_comment
 from datapath._core.matches.connbytes cimport ConnbytesMatch, match_connbytes
@@ -22,6 +23,7 @@ from datapath._core.matches.owner cimport OwnerMatch, match_owner
 from datapath._core.matches.pkttype cimport PkttypeMatch, match_pkttype
 from datapath._core.matches.quota cimport QuotaMatch, match_quota
 from datapath._core.matches.recent cimport RecentMatch, match_recent
+from datapath._core.matches.rpfilter cimport RpfilterMatch, match_rpfilter
 from datapath._core.matches.rt cimport RtMatch, match_rt
 from datapath._core.matches.sctp cimport SctpMatch, match_sctp
 from datapath._core.matches.statistic cimport StatisticMatch, match_statistic
@@ -58,6 +60,7 @@ cdef void match_release(OpHeader* op) noexcept nogil:
         recent_release((<RecentMatch*>(op + 1)).table)
 
 
+enter("addrtype", match_addrtype, sizeof(AddrtypeMatch))
 enter("ah", match_ah, sizeof(AhMatch))
 enter("comment", match_comment, 0)
 enter("connbytes", match_connbytes, sizeof(ConnbytesMatch))
@@ -81,6 +84,7 @@ enter("owner", match_owner, sizeof(OwnerMatch))
 enter("pkttype", match_pkttype, sizeof(PkttypeMatch))
 enter("quota", match_quota, sizeof(QuotaMatch))
 enter("recent", match_recent, sizeof(RecentMatch))
+enter("rpfilter", match_rpfilter, sizeof(RpfilterMatch))
 enter("rt", match_rt, sizeof(RtMatch))
 enter("sctp", match_sctp, sizeof(SctpMatch))
 enter("statistic", match_statistic, sizeof(StatisticMatch))

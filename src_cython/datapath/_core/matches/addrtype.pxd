@@ -1,11 +1,12 @@
-# -m addrtype: what kind of address the routing tables say it is (net/netfilter/xt_addrtype.c, addrtype_mt_v1).
+# -m addrtype: what kind of address the routing tables say it is (net/netfilter/xt_addrtype.c, addrtype_mt_v1 and
+# addrtype_mt6).
 from libc.stdint cimport int32_t, uint8_t, uint16_t
 from libc.string cimport memcpy, memset
 
 from datapath._core.context cimport Net, Walk
 from datapath._core.match_base cimport MATCH_NO, MATCH_YES
 from datapath._core.packet cimport packet_ip
-from datapath._core.route cimport address_type
+from datapath._core.route cimport address_type, addrtype6_fits
 from datapath._core.tuples cimport Addr
 
 
@@ -20,6 +21,8 @@ cdef inline bint type_matches(Net* net, uint8_t family, int32_t dev, const uint8
     cdef Addr addr
     memset(&addr, 0, sizeof(Addr))
     memcpy(&addr, bytes, 4 if family == 4 else 16)
+    if family == 6:
+        return addrtype6_fits(net, &addr, dev, types)
     return types >> address_type(net, family, &addr, dev) & 1
 
 
