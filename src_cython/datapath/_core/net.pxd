@@ -7,5 +7,6 @@ from datapath._core.packet cimport Packet
 
 cdef class NetNamespace:
     cdef Net net
+    cdef int _end(self) except -1
     cdef int _begin(self, uint64_t now_ns) except -1
     cdef Packet* _packet(self, const uint8_t[::1] data, wire_length, mark) except NULL

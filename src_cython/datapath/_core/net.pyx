@@ -5,19 +5,32 @@ from libc.string cimport memcpy, memset
 
 from datapath._core.context cimport ROUTES
 from datapath._core.fib cimport RouteDecision
+from datapath._core.draws cimport Shown
+from datapath._core.nat cimport nat_undo
 from datapath._core.nat_source cimport nat_free, nat_init, nat_rules
 from datapath._core.conntrack cimport conntrack_free, conntrack_init
 from datapath._core.output cimport outputs_free, outputs_init, outputs_take
-from datapath._core.packet cimport Packet
+from datapath._core.packet cimport Packet, packet_ip
 from datapath._core.pool cimport packet_free, packet_new, packet_reserve, pool_free, pool_init
 from datapath._core.program cimport program_counters, program_free, program_load, program_tables
 from datapath._core.record cimport Rewrite, Step, recorder_begin, recorder_free, recorder_init
 from datapath._core.route cimport fib_free, fib_load
 from datapath._core.route_query cimport route_query
+from datapath._core.tuples cimport Addr
 from datapath._core.walk cimport walk_local_out, walk_receive
 
 cdef enum:
     FRAME_MAX = 262144      # the largest record of a capture that is played
+
+
+cdef int address_from(Addr* address, bytes packed) except -1:
+    """From 4 or 16 bytes."""
+    cdef const uint8_t* data = packed
+    if len(packed) != 4 and len(packed) != 16:
+        raise ValueError(f"an address of {len(packed)} bytes: expected 4 or 16")
+    memset(address, 0, sizeof(Addr))
+    memcpy(address, data, len(packed))
+    return 0
 
 
 cdef class NetNamespace:
@@ -57,6 +70,7 @@ cdef class NetNamespace:
         pkt.dev = device
         with nogil:
             walk_receive(&self.net, pkt)
+        self._end()
         return self.net.outcome
 
     def send(self, const uint8_t[::1] packet not None, unsigned long long now_ns, *, uid: int | None = None, gid: int | None = None,
@@ -72,7 +86,35 @@ cdef class NetNamespace:
             pkt.gid = gid or 0
         with nogil:
             walk_local_out(&self.net, pkt)
+        self._end()
         return self.net.outcome
+
+    def show(self, source: tuple[bytes, int] | None, destination: tuple[bytes, int] | None) -> None:
+        """What a capture shows of the next packet's ends after NAT, (address, port or ICMP id): draws follow it where they can."""
+        cdef Shown* shown = &self.net.draws.shown
+        memset(shown, 0, sizeof(Shown))
+        if source is not None:
+            shown.has_src = 1
+            shown.sport = source[1]
+            address_from(&shown.src, source[0])
+        if destination is not None:
+            shown.has_dst = 1
+            shown.dport = destination[1]
+            address_from(&shown.dst, destination[0])
+
+    def before_nat(self, const uint8_t[::1] packet not None) -> bytes | None:
+        """An IP packet that left, as it was before NAT by its connection's entry; None: there is no entry."""
+        cdef Packet* pkt = self._packet(packet, -1, 0)
+        try:
+            if pkt.len < 20:
+                return None
+            pkt.net = pkt.mac
+            pkt.family = packet_ip(pkt)[0] >> 4
+            if pkt.family != 4 and (pkt.family != 6 or pkt.len < 40):
+                return None
+            return packet_ip(pkt)[:pkt.present] if nat_undo(&self.net, pkt) else None
+        finally:
+            packet_free(&self.net, pkt)
 
     def advance(self, unsigned long long now_ns) -> None:
         """Let time pass without a packet: retries, reassembly and neighbours that give up."""
@@ -162,6 +204,11 @@ cdef class NetNamespace:
     @answer.setter
     def answer(self, bint value) -> None:
         self.net.answer = value
+
+    cdef int _end(self) except -1:
+        self.net.draws.shown.has_src = 0
+        self.net.draws.shown.has_dst = 0
+        return 0
 
     cdef int _begin(self, uint64_t now_ns) except -1:
         if now_ns > self.net.now_ns:
