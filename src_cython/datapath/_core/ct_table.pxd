@@ -19,6 +19,7 @@ cdef struct Conntrack:
     uint32_t linux_buckets  # nf_conntrack_buckets: how wide early drop looks
     uint32_t next_id
     uint64_t seed
+    uint8_t waiting         # imported entries count their time from the first packet, which has not come yet
     uint64_t full_ns        # when the whole table was swept for want of room, plus 1
     CtEntry** chunks
     CtEntry* unused         # linked through hash_next[0]

@@ -12,6 +12,7 @@ from datapath._core.conn cimport (
     IPS_ASSURED, IPS_CONFIRMED, IPS_DYING, IPS_REPLY_ONLY,
 )
 from datapath._core.nat_source cimport nat_source_unlink
+from datapath._core.nat_source cimport nat_source_unlink
 from datapath._core.tuples cimport tuple_equal, tuple_hash
 
 cdef extern from "stdlib.h" nogil:

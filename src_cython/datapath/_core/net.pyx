@@ -9,6 +9,7 @@ from datapath._core.draws cimport Shown
 from datapath._core.nat cimport nat_undo
 from datapath._core.nat_source cimport nat_free, nat_init, nat_rules
 from datapath._core.conntrack cimport conntrack_free, conntrack_init
+from datapath._core.ct_view cimport view_delete, view_entries, view_load, view_start, view_stats, view_track
 from datapath._core.output cimport outputs_free, outputs_init, outputs_take
 from datapath._core.packet cimport Packet, packet_ip
 from datapath._core.pool cimport packet_free, packet_new, packet_reserve, pool_free, pool_init
@@ -172,6 +173,27 @@ cdef class NetNamespace:
         """{table number as in steps: the CompiledTable that is loaded}."""
         return program_tables(&self.net, family)
 
+    def conntrack_entries(self) -> list:
+        """The connections, oldest first, as rows (ct_view.pyx)."""
+        return view_entries(&self.net)
+
+    def load_conntrack(self, rows) -> None:
+        """Enter rows of a listing; what is left of their life counts from the first packet."""
+        view_load(&self.net, rows)
+
+    def delete_conntrack(self, ids) -> int:
+        """Take connections out by their ids; how many there were."""
+        return view_delete(&self.net, ids)
+
+    def conntrack_stats(self) -> dict:
+        """Counts of what happened to the table, by the names of `conntrack -S`."""
+        return view_stats(&self.net)
+
+    def track(self, const unsigned char[::1] packet not None, unsigned long long now_ns, *, hook: int = 0, confirm: bool = True) -> tuple:
+        """Give an IP packet to connection tracking alone: (verdict, CtInfo, whether it has an entry)."""
+        self._begin(now_ns)
+        return view_track(&self.net, packet, hook, confirm)
+
     @property
     def outcome(self) -> int:
         """The Outcome of the latest packet."""
@@ -213,6 +235,7 @@ cdef class NetNamespace:
     cdef int _begin(self, uint64_t now_ns) except -1:
         if now_ns > self.net.now_ns:
             self.net.now_ns = now_ns
+        view_start(&self.net)
         recorder_begin(&self.net.recorder)
         self.net.outcome = 0
         self.net.drop_reason = 0
