@@ -11,7 +11,9 @@ from libc.string cimport memset
 from datapath._core.conn cimport (
     IPS_ASSURED, IPS_CONFIRMED, IPS_DYING, IPS_REPLY_ONLY,
 )
+from datapath._core.ct_sysctl cimport conntrack_sysctl_defaults
 from datapath._core.nat_source cimport nat_source_unlink
+from datapath._core.ct_sysctl cimport conntrack_sysctl_defaults
 from datapath._core.nat_source cimport nat_source_unlink
 from datapath._core.tuples cimport tuple_equal, tuple_hash
 
@@ -22,7 +24,6 @@ cdef enum:
     FIRST_BITS = 10
     SWEEP_SLOTS = 4             # looked at for each new entry: the whole slab four times while it doubles
     EVICTION_RANGE = 8          # NF_CT_EVICTION_RANGE
-    DEFAULT_BUCKETS = 262144    # nf_conntrack_buckets of a machine with 4 GB and more
 
 
 cdef int table_init(Net* net) except -1:
@@ -34,9 +35,9 @@ cdef int table_init(Net* net) except -1:
     if table.buckets == NULL:
         free(table)
         raise MemoryError
-    table.linux_buckets = DEFAULT_BUCKETS
     table.seed = net.draws.state * <uint64_t>0x9E3779B97F4A7C15 + <uint64_t>0xD1B54A32D192ED03
     net.conntrack = table
+    conntrack_sysctl_defaults(net)
     return 0
 
 
@@ -135,7 +136,7 @@ cdef bint early_drop(Net* net, uint64_t hash) noexcept nogil:
     cdef Conntrack* table = <Conntrack*>net.conntrack
     cdef uint32_t bucket = linux_bucket(table, hash)
     cdef uint32_t dropped
-    cdef uint32_t i
+    cdef int i
     for i in range(EVICTION_RANGE):
         dropped = drop_bucket(net, bucket)
         if dropped:

@@ -283,8 +283,8 @@ cdef uint64_t state_lifetime(Tracking* t, const Segment* s, uint8_t state) noexc
     cdef uint64_t unacked = t.net.sysctl.ct_timeout_tcp_unacked
     if tcp.retrans >= t.net.sysctl.ct_tcp_max_retrans and lifetime > retrans:
         return retrans
-    if s.event == TCP_RST_SET and state == TCP_ESTABLISHED and lifetime > unacked:
-        return unacked
+    if s.event == TCP_RST_SET:      # a connection that stays open after a reset that misses the window by little, too
+        return t.net.sysctl.ct_timeout_tcp[<int>TCP_CLOSE]
     if (tcp.seen[0].flags | tcp.seen[1].flags) & SIDE_DATA_UNACKED and lifetime > unacked:
         return unacked
     if tcp.last_win == 0 and lifetime > retrans:

@@ -9,6 +9,7 @@ from datapath._core.draws cimport Shown
 from datapath._core.nat cimport nat_undo
 from datapath._core.nat_source cimport nat_free, nat_init, nat_rules
 from datapath._core.conntrack cimport conntrack_free, conntrack_init
+from datapath._core.ct_sysctl cimport conntrack_sysctl_set
 from datapath._core.ct_view cimport view_delete, view_entries, view_load, view_start, view_stats, view_track
 from datapath._core.output cimport outputs_free, outputs_init, outputs_take
 from datapath._core.packet cimport Packet, packet_ip
@@ -188,6 +189,10 @@ cdef class NetNamespace:
     def conntrack_stats(self) -> dict:
         """Counts of what happened to the table, by the names of `conntrack -S`."""
         return view_stats(&self.net)
+
+    def set_conntrack_sysctl(self, str name not None, long long value) -> bool:
+        """Set net.netfilter.nf_conntrack_*; False when conntrack has no sysctl of that name."""
+        return conntrack_sysctl_set(&self.net, name, value)
 
     def track(self, const unsigned char[::1] packet not None, unsigned long long now_ns, *, hook: int = 0, confirm: bool = True) -> tuple:
         """Give an IP packet to connection tracking alone: (verdict, CtInfo, whether it has an entry)."""
