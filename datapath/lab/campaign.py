@@ -18,6 +18,7 @@ from datapath.lab.case import Case, save_case
 from datapath.lab.compare import compare
 from datapath.lab.coverage import Coverage
 from datapath.lab.errors import LabError
+from datapath.lab.generate.nat import NatTraffic, nat_rule_set
 from datapath.lab.generate.nodes import random_recipe
 from datapath.lab.generate.rules import Flavour, rule_set
 from datapath.lab.generate.traffic import Traffic
@@ -38,6 +39,7 @@ class Campaign:
     seed: int
     directory: Path
     packets_per_round: int = 100
+    nat: bool = False   # rules and traffic that strain NAT alone
     shrink_seconds: float = 40
     coverage: Coverage = field(default_factory=Coverage)
     rounds: int = 0
@@ -58,7 +60,7 @@ class Campaign:
         name = f"{self.seed}-{self.rounds}"
         self.rounds += 1
         with tempfile.TemporaryDirectory(prefix="datapath-campaign-") as scratch:
-            case = play_random(name, Path(scratch), self.packets_per_round)
+            case = play_random(name, Path(scratch), self.packets_per_round, self.nat)
             self._compare(case, Path(scratch))
 
     def _compare(self, case: Case, scratch: Path) -> None:
@@ -87,7 +89,7 @@ class Campaign:
         print(f"  saved in {place}", flush=True)
 
 
-def random_case(name: str) -> tuple[Case, World]:
+def random_case(name: str, nat: bool = False) -> tuple[Case, World]:
     """A node and its rules, without packets yet; all from the name."""
     rng = random.Random(name)
     world = World(rng)
@@ -98,14 +100,16 @@ def random_case(name: str) -> tuple[Case, World]:
         world.families[6] = family6()
     flavour = Flavour(rules_per_chain=rng.choice((2, 4, 6)), drop_policies=rng.choice((0, 0.05, 0.2)))
     recipe = random_recipe(world)
-    rules = {family: accepted_rules(rule_set(world, family, flavour), family, recipe) for family in families}
+    texts = {family: nat_rule_set(world, family) if nat else rule_set(world, family, flavour) for family in families}
+    rules = {family: accepted_rules(text, family, recipe) for family, text in texts.items()}
     return Case(name, recipe, rules, []), world
 
 
-def play_random(name: str, scratch: Path, packets: int) -> Case:
+def play_random(name: str, scratch: Path, packets: int, nat: bool = False) -> Case:
     """A random case played on the kernel, with traffic that answers what happens."""
-    case, world = random_case(name)
-    traffic = Traffic(world, oddity=world.rng.choice((0, 0.1, 0.3)), owners=world.chance(0.3))
+    case, world = random_case(name, nat)
+    kind = NatTraffic if nat else Traffic
+    traffic = kind(world, oddity=world.rng.choice((0, 0.1, 0.3)), owners=world.chance(0.3))
     with KernelRun(case, scratch / "host", clock=False, drops=True) as run:
         for number in range(packets):
             if number % CONNTRACK_EVERY == 0:
@@ -123,12 +127,13 @@ def main() -> int:
         "--seed", type=int, default=None, help="the same seed gives the same rules and, as far as the kernel does, the same traffic"
     )
     parser.add_argument("--packets", type=int, default=100, help="per round")
+    parser.add_argument("--nat", action="store_true", help="strain NAT: every form of its targets, clashing tuples")
     parser.add_argument("--no-shrink", action="store_true")
     parser.add_argument("--most-differences", type=int, default=20)
     parser.add_argument("--output", type=Path, default=Path("build/campaign"))
     options = parser.parse_args()
     seed = options.seed if options.seed is not None else random.SystemRandom().randrange(10**9)
-    campaign = Campaign(seed, options.output, options.packets, 0 if options.no_shrink else 40)
+    campaign = Campaign(seed, options.output, options.packets, options.nat, 0 if options.no_shrink else 40)
     print(f"seed {seed}", flush=True)
     try:
         campaign.run(minutes=options.minutes, most_differences=options.most_differences)

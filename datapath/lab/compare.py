@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from datapath.lab.case import Case, CasePacket, Counters, Happened, Hits, Output
-from datapath.lab.draws import shown_ends
+from datapath.lab.draws import Drawn
 from datapath.lab.masks import identification, mask, network_offset
 
 CONNTRACK_SECONDS = re.compile(r"^(\S+\s+\d+ \S+\s+\d+) (\d+) ")
@@ -54,11 +54,12 @@ def _differences(case: Case, seed: int, seconds_slack: int | None, comparison: C
     if case.recording is None or case.host is None:
         raise ValueError(f"case {case.name} was not recorded")
     node = Datapath(Host.load(case.host), seed=seed)
+    drawn = Drawn(case.recording)
     counters = all_counters(case, node)
     known_ids = frozenset(identification(packet.data, 0 if packet.local else network_offset(packet.data)) for packet in case.packets)
     known_ids -= {b"\0\0"}
     for index, (packet, happened) in enumerate(zip(case.packets, case.recording.packets, strict=True)):
-        node.show(*shown_ends(packet, happened.outputs))
+        node.show(*drawn.shown(index, packet))
         transit = play(node, packet)
         after = all_counters(case, node)
         hits = moved(counters, after, case.recording.counters)

@@ -1,21 +1,58 @@
-"""What the kernel drew for a packet, as its leaving copy shows it: the emulator takes it if Linux could have drawn it."""
+"""What the kernel drew for a packet (ports, ids): the emulator takes it if Linux could have drawn it."""
 
 from __future__ import annotations
 
-from datapath.capture.packet import read_packet
-from datapath.lab.case import CasePacket, Output
+import re
+import socket
+
+from datapath.capture.packet import IpPacket, read_packet
+from datapath.lab.case import CasePacket, Recording
 from datapath.lab.masks import network_offset
 
 End = tuple[bytes, int]
+Ends = tuple[End | None, End | None]
+
+ENTRY = re.compile(
+    r"src=(?P<src>\S+) dst=(?P<dst>\S+) (?:sport=(?P<sport>\d+) dport=(?P<dport>\d+)|type=\d+ code=\d+ id=(?P<id>\d+))")
 
 
-def shown_ends(packet: CasePacket, outputs: list[Output]) -> tuple[End | None, End | None]:
-    """Source and destination of the first output that carries what the packet carried; None where there is none."""
-    sent = read_packet(packet.data if packet.local else packet.data[network_offset(packet.data):])
-    if sent is None:
-        return None, None
-    for _, frame in outputs:
-        left = read_packet(frame[network_offset(frame):])
-        if left is not None and left.key == sent.key:
-            return (left.source, left.source_port), (left.destination, left.destination_port)
-    return None, None
+class Drawn:
+    """The draws of a recording: a packet's leaving copy shows them, else the conntrack entry that it had at the end."""
+
+    def __init__(self, recording: Recording) -> None:
+        self._packets = recording.packets
+        self._entries: dict[tuple[int, End, End], Ends] = {}
+        for line in recording.conntrack:
+            words, ends = line.split(), [ends_of(match) for match in ENTRY.finditer(line)]
+            if len(ends) == 2:
+                (source, destination), (back_source, back_destination) = ends
+                self._entries[int(words[3]), source, destination] = (back_destination, back_source)
+
+    def shown(self, number: int, packet: CasePacket) -> Ends:
+        """The ends of packet `number` after NAT as far as anything shows them."""
+        sent = read_packet(packet.data if packet.local else packet.data[network_offset(packet.data):])
+        if sent is None:
+            return None, None
+        for _, frame in self._packets[number].outputs:
+            left = read_packet(frame[network_offset(frame):])
+            if left is not None and left.key == sent.key:
+                return end(left, source=True), end(left, source=False)
+        return self._entries.get((sent.protocol, end(sent, source=True), end(sent, source=False)), (None, None))
+
+
+def end(packet: IpPacket, *, source: bool) -> End:
+    """One end of a packet; the id of an ICMP query stands for both of its ports."""
+    if source:
+        return packet.source, packet.source_port
+    return packet.destination, packet.source_port if packet.is_echo else packet.destination_port
+
+
+def ends_of(entry: re.Match[str]) -> tuple[End, End]:
+    """Source and destination of one direction of a conntrack line."""
+    source, destination = packed(entry["src"]), packed(entry["dst"])
+    return (source, int(entry["sport"] or entry["id"])), (destination, int(entry["dport"] or entry["id"]))
+
+
+def packed(address: str) -> bytes:
+    """An address as 4 or 16 bytes."""
+    return socket.inet_pton(socket.AF_INET6 if ":" in address else socket.AF_INET, address)

@@ -64,6 +64,9 @@ def test_tables_of_the_unit_tests(namespace: Namespace, backend: str) -> None:
         assert asked(namespace, backend, target, family, protocol, text) is None, text
 
 
+LENGTHS = ("0", "24", "32", "33", "64", "128", "0x10", "010", "129", "x", "")
+
+
 def random_text(rng: random.Random, family: int) -> str:
     """Something like addresses with ports, seldom quite right."""
     address = rng.choice(["192.0.2.1", "2001:db8::1", "::1", "1.", "192.0.2.300", "", "fe80::1-fe80::2", "192.0.2.9-192.0.2.1", "host"])
@@ -85,7 +88,7 @@ def test_random_spellings(namespace: Namespace, seed: int) -> None:
         if target in (unit.Masquerade, unit.Redirect):
             value = value.rpartition(":")[2]
         if target is unit.Netmap and rng.random() < 0.7:
-            value = f"{rng.choice(['192.0.2.1', '2001:db8::1'])}/{rng.choice(['0', '24', '32', '33', '64', '128', '0x10', '010', '129', 'x', ''])}"
+            value = rng.choice(["192.0.2.1", "2001:db8::1"]) + "/" + rng.choice(LENGTHS)
         flags = [option.names[0] for option in target.OPTIONS if option.arguments == 0 and rng.random() < 0.3]
         rng.shuffle(flags)
         text = " ".join([ADDRESS_OPTION[target], value.strip(), *flags]) if value.strip() else " ".join(flags)
