@@ -127,7 +127,7 @@ def find_match(family: int, name: str) -> type[Match]:
     """The match that `-m NAME` means. Raises UnsupportedFeatureError."""
     found = REGISTRY.get(("match", family, name))
     if found is None or not issubclass(found, Match):
-        raise UnsupportedFeatureError(unknown("match", family, name))
+        raise UnsupportedFeatureError(not_emulated("match", family, name))
     return found
 
 
@@ -135,11 +135,11 @@ def find_target(family: int, name: str) -> type[Target]:
     """The target that `-j NAME` means. Raises UnsupportedFeatureError."""
     found = REGISTRY.get(("target", family, name))
     if found is None or not issubclass(found, Target):
-        raise UnsupportedFeatureError(unknown("target", family, name))
+        raise UnsupportedFeatureError(not_emulated("target", family, name))
     return found
 
 
-def unknown(kind: Kind, family: int, name: str) -> str:
+def not_emulated(kind: Kind, family: int, name: str) -> str:
     """What to say of an extension that is not emulated."""
     other = REGISTRY.get((kind, 10 - family, name))
     if other is not None:

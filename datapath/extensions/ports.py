@@ -19,7 +19,7 @@ class PortRange:
     negated: bool = False
 
     @classmethod
-    def given(cls, item: Given | None, protocol: str | None) -> Self:
+    def given(cls, item: Given | None, protocol: str) -> Self:
         """From `PORT`, `LOW:HIGH`, `:HIGH` or `LOW:`; names of services are looked up."""
         if item is None:
             return cls()
@@ -32,6 +32,11 @@ class PortRange:
         if first > last:
             raise RulesetSyntaxError(f"invalid port range {item.argument!r}: expected LOW:HIGH")
         return cls(first, last, item.negated)
+
+    @classmethod
+    def resolved(cls, item: Given | None) -> Self:
+        """As the newer extensions read it (xtopt_parse_mport): the order is not checked, a reversed range holds no port."""
+        return cls() if item is None else cls(*resolve_ports(item.argument), item.negated)
 
     def words(self, option: str) -> list[str]:
         """As iptables-save prints it; nothing for all ports.
@@ -48,11 +53,30 @@ class PortRange:
 ANY_PORT = PortRange()
 
 
-def parse_port(text: str, protocol: str | None) -> int:
-    """A port's number or its name in the services database (of any protocol: None)."""
+def parse_port(text: str, protocol: str) -> int:
+    """A port's number or its name in the services database."""
     if text[:1].isdigit():
         return number(text, 0, 65535, "port")
     try:
-        return socket.getservbyname(text, protocol) if protocol else socket.getservbyname(text)
+        return socket.getservbyname(text, protocol)
     except OSError:
-        raise RulesetSyntaxError(f"invalid port {text!r}: expected a number or the name of a {protocol or 'known'} service") from None
+        raise RulesetSyntaxError(f"invalid port {text!r}: expected a number or the name of a {protocol} service") from None
+
+
+def resolve_ports(text: str) -> tuple[int, int]:
+    """The first and last port of `PORT`, `LOW:HIGH`, `:HIGH` or `LOW:`, in any order."""
+    low, colon, high = text.partition(":")
+    first = resolve_port(low) if low else 0
+    if not colon:
+        return first, first
+    return first, resolve_port(high) if high else 65535
+
+
+def resolve_port(text: str) -> int:
+    """A port's number or the name of a service of any protocol, as getaddrinfo reads it: decimal, the low 16 bits count."""
+    if text.isascii() and text.isdigit():
+        return int(text) & 0xFFFF
+    try:
+        return socket.getservbyname(text)
+    except OSError:
+        raise RulesetSyntaxError(f"invalid port {text!r}: expected a number or the name of a service") from None

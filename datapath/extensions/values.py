@@ -76,15 +76,23 @@ class MaskedAddress:
         bits = len(packed) * 8
         if not slash:
             return cls(packed, b"\xff" * len(packed))
-        if mask[:1].isdigit() and not set(mask) & {".", ":"}:
+        if mask.isascii() and mask.isdigit() and int(mask) <= bits:
             return cls(packed, prefix_mask(number(mask, 0, bits, "prefix length"), bits))
-        given = parse_address(mask, family)
+        given = parse_mask(mask, family)
         whole = prefix_mask(int.from_bytes(given, "big").bit_count(), bits)
         return cls(packed, given if given == whole else prefix_mask(bits, bits))
 
     def __str__(self) -> str:
         length = int.from_bytes(self.mask, "big").bit_count()
         return format_address(self.address) + (f"/{length}" if length < len(self.mask) * 8 else "")
+
+
+def parse_mask(text: str, family: int) -> bytes:
+    """A mask that is no prefix length: an address, for IPv4 in any of inet_aton's forms."""
+    try:
+        return socket.inet_aton(text) if family == 4 else parse_address(text, 6)
+    except OSError:
+        raise RulesetSyntaxError(f"bad mask {text!r}: expected a prefix length or a mask") from None
 
 
 def prefix_mask(length: int, bits: int) -> bytes:

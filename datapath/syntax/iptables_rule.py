@@ -283,7 +283,7 @@ class Reading:
                 raise RulesetSyntaxError(f"{loaded.name}: option {words[at]} cannot be inverted")
             loaded.words.append("!")
             self.negated = False
-        elif option.negatable and at + 1 < n and words[at + 1] == "!":
+        elif option.negatable and option.arguments and at + 1 < n and words[at + 1] == "!":
             loaded.words.append("!")
             del words[at + 1]
             n -= 1

@@ -20,7 +20,7 @@ from datapath.extensions.matches.conntrack_states import (
     format_names,
     parse_names,
 )
-from datapath.extensions.ports import PortRange
+from datapath.extensions.ports import resolve_ports
 from datapath.extensions.values import UINT32_MAX, MaskedAddress, format_range, negation, number_range, parse_protocol
 
 ADDRESSES = ("--ctorigsrc", "--ctorigdst", "--ctreplsrc", "--ctrepldst")
@@ -59,12 +59,11 @@ class Conntrack(Match):
         if not found:
             raise RulesetSyntaxError("conntrack: at least one option is required")
         text = {name: item.argument for name, item in found.items()}
-        ports = (PortRange.given(found.get(name), None) if name in found else None for name in PORTS)
         return cls(
             parse_names(text["--ctstate"], STATE_NAMES, STATES, "ctstate") if "--ctstate" in text else None,
             parse_protocol(text["--ctproto"]) if "--ctproto" in text else None,
             tuple(MaskedAddress.parse(text[name], rule.family) if name in text else None for name in ADDRESSES),
-            tuple((port.low, port.high) if port else None for port in ports),
+            tuple(resolve_ports(text[name]) if name in text else None for name in PORTS),
             parse_names(text["--ctstatus"], STATUS_NAMES, STATUSES, "ctstatus") if "--ctstatus" in text else None,
             number_range(text["--ctexpire"], UINT32_MAX, "ctexpire") if "--ctexpire" in text else None,
             parse_direction(text["--ctdir"]) if "--ctdir" in text else None,

@@ -43,7 +43,7 @@ class Dccp(Match):
     @classmethod
     def parse(cls, given: Sequence[Given], rule: RuleContext) -> Self:
         found = one_of_each("dccp", given)
-        source, destination = (PortRange.given(found[name], "dccp") if name in found else None for name in ("--sport", "--dport"))
+        source, destination = (PortRange.resolved(found[name]) if name in found else None for name in ("--sport", "--dport"))
         types, option = found.get("--dccp-types"), found.get("--dccp-option")
         return cls(
             source, destination,

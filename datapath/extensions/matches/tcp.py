@@ -58,10 +58,10 @@ class Tcp(Match):
 
     def format(self) -> str:
         words = [*self.source.words("--sport"), *self.destination.words("--dport")]
-        if self.flags != (0, 0) or self.flags_negated:
-            words += ["!"] * self.flags_negated + ["--tcp-flags", format_flags(self.flags[0]), format_flags(self.flags[1])]
         if self.option or self.option_negated:
             words += ["!"] * self.option_negated + ["--tcp-option", str(self.option)]
+        if self.flags != (0, 0) or self.flags_negated:
+            words += ["!"] * self.flags_negated + ["--tcp-flags", format_flags(self.flags[0]), format_flags(self.flags[1])]
         return " ".join(words)
 
     def check(self, rule: RuleContext) -> None:

@@ -33,7 +33,7 @@ class Udp(Match):
     @classmethod
     def parse(cls, given: Sequence[Given], rule: RuleContext) -> Self:
         found = one_of_each("udp", given)
-        return cls(PortRange.given(found.get("--sport"), "udp"), PortRange.given(found.get("--dport"), "udp"))
+        return cls(PortRange.resolved(found.get("--sport")), PortRange.resolved(found.get("--dport")))
 
     def format(self) -> str:
         return " ".join([*self.source.words("--sport"), *self.destination.words("--dport")])
