@@ -7,20 +7,20 @@ from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
 from datapath._core.conn cimport (
-    CT_IS_REPLY, CT_NEW, CT_RELATED, CT_RELATED_REPLY, IPS_DST_NAT, IPS_DST_NAT_DONE, IPS_NAT_DONE_MASK, IPS_NAT_MASK, IPS_SRC_NAT,
-    IPS_SRC_NAT_DONE, CtEntry,
+    CT_IS_REPLY, CT_NEW, CT_RELATED, CT_RELATED_REPLY, IPS_DST_NAT, IPS_NAT_DONE_MASK, IPS_NAT_MASK, IPS_SRC_NAT, CtEntry,
 )
 from datapath._core.conntrack cimport conntrack_find_dir, conntrack_kill, tuple_invert, tuple_of_packet
 from datapath._core.context cimport Net
 from datapath._core.device cimport DEVICE_VRF
-from datapath._core.nat_manip cimport MANIP_DST, MANIP_SRC, NatEnd, nat_manip_at
+from datapath._core.nat_binding cimport nat_is_bound
+from datapath._core.nat_manip cimport MANIP_DST, MANIP_SRC, NatEnd, manip_of_hook, nat_manip_at
 from datapath._core.packet cimport CSUM_NONE, CSUM_PARTIAL, Packet, packet_has, packet_ip
 from datapath._core.program cimport program_run
 from datapath._core.record cimport RECORD_NOTHING, STEP_NAT, STEP_REWRITE, Rewrite, record, recorder_rewrite
 from datapath._core.route cimport route_me_harder
-from datapath._core.tuples cimport Addr, Tuple, addr_equal
+from datapath._core.tuples cimport Tuple, addr_equal
 from datapath._core.verdict cimport (
-    HOOK_INPUT, HOOK_OUTPUT, HOOK_POSTROUTING, HOOK_PREROUTING, NF_ACCEPT, NF_DROP, TABLE_NAT,
+    HOOK_POSTROUTING, HOOK_PREROUTING, NF_ACCEPT, NF_DROP, TABLE_NAT,
 )
 from datapath._core.wire cimport checksum_replace, fold, load_be16, store_be16, sum_bytes
 
@@ -162,18 +162,17 @@ cdef int bind_or_rewrite(Walk* walk, CtEntry* ct, uint8_t manip) noexcept nogil:
     """nf_nat_inet_fn."""
     cdef Packet* pkt = walk.pkt
     cdef Net* net = walk.net
-    cdef uint32_t done = IPS_DST_NAT_DONE if manip == MANIP_DST else IPS_SRC_NAT_DONE
     cdef int direction = 1 if pkt.ctinfo >= CT_IS_REPLY else 0
     cdef bint decided_before = True
     cdef int verdict
     if walk.hook == HOOK_POSTROUTING and walk.out_dev >= 0 and net.devices[walk.out_dev].kind == DEVICE_VRF:
         return NF_ACCEPT
-    if (pkt.ctinfo == CT_NEW or pkt.ctinfo == CT_RELATED or pkt.ctinfo == CT_RELATED_REPLY) and not ct.status & done:
+    if (pkt.ctinfo == CT_NEW or pkt.ctinfo == CT_RELATED or pkt.ctinfo == CT_RELATED_REPLY) and not nat_is_bound(ct, manip):
         decided_before = False
         verdict = program_run(walk, TABLE_NAT)
         if verdict != NF_ACCEPT:
             return verdict
-        if not ct.status & done:
+        if not nat_is_bound(ct, manip):
             verdict = nat_setup_null(walk, ct, manip)
             if verdict != NF_ACCEPT:
                 return verdict
@@ -191,11 +190,9 @@ cdef int bind_or_rewrite(Walk* walk, CtEntry* ct, uint8_t manip) noexcept nogil:
 cdef int nat_hook(Walk* walk, int arg) noexcept nogil:
     cdef Packet* pkt = walk.pkt
     cdef CtEntry* ct = pkt.ct
-    cdef uint8_t manip = MANIP_DST if walk.hook == HOOK_PREROUTING or walk.hook == HOOK_OUTPUT else MANIP_SRC
+    cdef uint8_t manip = manip_of_hook(walk.hook)
     cdef int direction = 1 if pkt.ctinfo >= CT_IS_REPLY else 0
     cdef int verdict
-    cdef Addr* dst
-    cdef Addr before
     if ct == NULL:
         return NF_ACCEPT
     if (pkt.ctinfo == CT_RELATED or pkt.ctinfo == CT_RELATED_REPLY) and pkt.protocol == (PROTO_ICMP if walk.family == 4 else PROTO_ICMPV6):
@@ -204,11 +201,10 @@ cdef int nat_hook(Walk* walk, int arg) noexcept nogil:
         verdict = bind_or_rewrite(walk, ct, manip)
     if verdict != NF_ACCEPT:
         return verdict
-    if walk.hook == HOOK_PREROUTING:
-        if is_translated(ct, direction, MANIP_DST):
+    if manip == MANIP_DST and not addr_equal(&ct.tuple[direction].dst, &ct.tuple[1 - direction].src):
+        if walk.hook == HOOK_PREROUTING:
             pkt.route = -1
-    elif walk.hook == HOOK_OUTPUT and not addr_equal(&ct.tuple[direction].dst, &ct.tuple[1 - direction].src):
-        if route_me_harder(walk) != 0:
+        elif route_me_harder(walk) != 0:
             return NF_DROP
     return NF_ACCEPT
 

@@ -1,9 +1,9 @@
 # Deciding a translation: which tuple a connection gets (nf_nat_core.c, nf_nat_setup_info).
 from libc.stdint cimport uint16_t, uint32_t
 
-from datapath._core.conn cimport CtEntry
+from datapath._core.conn cimport IPS_DST_NAT_DONE, IPS_SRC_NAT_DONE, CtEntry
 from datapath._core.context cimport Net, Walk
-from datapath._core.nat_manip cimport NatManip
+from datapath._core.nat_manip cimport MANIP_DST, NatManip, manip_of_hook
 from datapath._core.tuples cimport Addr, Tuple
 
 
@@ -34,3 +34,13 @@ cdef int nat_setup(Walk* walk, CtEntry* ct, NatRange* bounds, int manip) noexcep
 cdef int nat_setup_null(Walk* walk, CtEntry* ct, int manip) noexcept nogil
 # Which address of a range Linux takes for a tuple in a conntrack zone (find_best_ips_proto).
 cdef void nat_choose_address(Tuple* tuple, const NatRange* bounds, int manip, uint16_t zone) noexcept nogil
+
+
+cdef inline bint nat_is_bound(const CtEntry* ct, int manip) noexcept nogil:
+    """Whether this end is decided (nf_nat_initialized)."""
+    return (ct.status & (IPS_DST_NAT_DONE if manip == MANIP_DST else IPS_SRC_NAT_DONE)) != 0
+
+
+cdef inline bint nat_decided(const Walk* walk) noexcept nogil:
+    """Whether a nat table has bound the packet's connection at this hook: no further table is asked."""
+    return walk.pkt.ct == NULL or nat_is_bound(walk.pkt.ct, manip_of_hook(walk.hook))

@@ -3,11 +3,11 @@ from libc.stdint cimport int32_t, uint8_t, uint64_t
 from libc.string cimport memcmp, memset
 
 from datapath._core.conn cimport (
-    DIR_REPLY, IPS_CONFIRMED, IPS_DST_NAT, IPS_DST_NAT_DONE, IPS_DYING, IPS_FIXED_TIMEOUT, IPS_OFFLOAD, IPS_SRC_NAT, IPS_SRC_NAT_DONE,
+    DIR_REPLY, IPS_CONFIRMED, IPS_DST_NAT, IPS_DYING, IPS_FIXED_TIMEOUT, IPS_OFFLOAD, IPS_SRC_NAT,
 )
 from datapath._core.conntrack cimport conntrack_alter_reply, conntrack_find_dir, conntrack_kill, conntrack_tuple_taken, tuple_invert
 from datapath._core.draws cimport DRAW_ICMP_ID, DRAW_NAT_PORT, Shown, draw_u32
-from datapath._core.nat_manip cimport MANIP_DST, MANIP_SRC
+from datapath._core.nat_manip cimport MANIP_SRC
 from datapath._core.nat_source cimport nat_rule_enter, nat_source_link, nat_source_next
 from datapath._core.record cimport STEP_DRAW, STEP_NAT, record
 from datapath._core.tuples cimport addr_equal, tuple_equal
@@ -329,7 +329,7 @@ cdef int bind(Walk* walk, CtEntry* ct, const NatRange* bounds, int manip, int32_
     cdef Tuple reply
     if ct.status & IPS_CONFIRMED:
         return NF_ACCEPT
-    if ct.status & (IPS_DST_NAT_DONE if manip == MANIP_DST else IPS_SRC_NAT_DONE):
+    if nat_is_bound(ct, manip):
         return NF_DROP
     tuple_invert(&ct.tuple[1], &current)
     unique_tuple(walk, ct, &current, bounds, manip, &chosen)

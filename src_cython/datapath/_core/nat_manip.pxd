@@ -3,11 +3,16 @@ from libc.stdint cimport uint8_t, uint16_t, uint32_t
 
 from datapath._core.packet cimport Packet
 from datapath._core.tuples cimport Addr
+from datapath._core.verdict cimport HOOK_OUTPUT, HOOK_PREROUTING
 
 
 cdef enum NatManip:  # enum nf_nat_manip_type
     MANIP_SRC = 0
     MANIP_DST = 1
+
+
+cdef inline uint8_t manip_of_hook(uint8_t hook) noexcept nogil:
+    return MANIP_DST if hook == HOOK_PREROUTING or hook == HOOK_OUTPUT else MANIP_SRC
 
 
 cdef struct NatEnd:  # what an end of a packet shall be

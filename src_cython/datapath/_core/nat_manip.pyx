@@ -22,10 +22,10 @@ cdef uint32_t CRC32C[256]
 
 cdef void fill_crc32c() noexcept:
     cdef uint32_t n, crc
-    cdef int bit
+    cdef int _bit
     for n in range(256):
         crc = n
-        for bit in range(8):
+        for _bit in range(8):
             crc = (crc >> 1) ^ (<uint32_t>0x82F63B78 if crc & 1 else 0)
         CRC32C[n] = crc
 

@@ -6,11 +6,12 @@ from libc.stdlib cimport calloc, free, realloc
 from datapath._core.context cimport family_index
 from datapath._core.header_view cimport HeaderView, view_addresses, view_protocol, view_read
 from datapath._core.match_base cimport MATCH_NO, MATCH_UNKNOWN, MATCH_YES, OpHeader, TargetFunction
+from datapath._core.nat_binding cimport nat_decided
 from datapath._core.program_tables cimport table_free, table_load
 from datapath._core.record cimport (
     RECORD_NOTHING, RECORD_WHY, STEP_NOT_MATCHED, STEP_POLICY, STEP_RETURN, STEP_RULE, STEP_UNKNOWN, Recorder, record)
 from datapath._core.rule_index cimport Cursor, cursor_next, cursor_seek
-from datapath._core.verdict cimport NF_ACCEPT, NF_DROP, NF_UNKNOWN, TABLES, XT_CONTINUE, XT_GOTO, XT_JUMP, XT_RETURN
+from datapath._core.verdict cimport NF_ACCEPT, NF_DROP, NF_UNKNOWN, TABLE_NAT, TABLES, XT_CONTINUE, XT_GOTO, XT_JUMP, XT_RETURN
 
 cdef enum:
     DEEPEST = 1 << 20       # frames: more than any table that loads can need, nested traversals included
@@ -299,7 +300,7 @@ cdef int program_run(Walk* walk, int table) noexcept nogil:
     for backend in range(BACKENDS):
         if program.tables[table + backend * TABLES] != NULL:
             verdict = table_run(walk, program, program.tables[table + backend * TABLES])
-            if verdict != NF_ACCEPT:
+            if verdict != NF_ACCEPT or table == TABLE_NAT and nat_decided(walk):
                 return verdict
     return NF_ACCEPT
 

@@ -4,9 +4,8 @@ from libc.string cimport memcpy
 
 from datapath._core.context cimport Walk
 from datapath._core.nat_binding cimport RANGE_MAP_IPS, NatRange, nat_setup
-from datapath._core.nat_manip cimport MANIP_DST, MANIP_SRC
+from datapath._core.nat_manip cimport MANIP_DST, manip_of_hook
 from datapath._core.packet cimport packet_ip
-from datapath._core.verdict cimport HOOK_OUTPUT, HOOK_PREROUTING
 
 
 cdef inline int target_netmap(Walk* walk, void* payload) noexcept nogil:
@@ -14,7 +13,7 @@ cdef inline int target_netmap(Walk* walk, void* payload) noexcept nogil:
     cdef NatRange* network = <NatRange*>payload
     cdef NatRange mapped = network[0]
     cdef const uint8_t* ip = packet_ip(walk.pkt)
-    cdef int manip = MANIP_DST if walk.hook == HOOK_PREROUTING or walk.hook == HOOK_OUTPUT else MANIP_SRC
+    cdef int manip = manip_of_hook(walk.hook)
     cdef int size = 4 if walk.family == 4 else 16
     cdef int i
     cdef uint8_t host
