@@ -123,12 +123,17 @@ class Routed(Step):
 
 @dataclass(frozen=True, slots=True)
 class Tracked(Step):
-    """Conntrack has looked at the packet. `state` as --ctstate spells it, `entry` the serial number of its entry."""
+    """Conntrack has looked at the packet. `state` as --ctstate spells it, `entry` the serial number of its entry.
+
+    `how` says how it came to that state, for INVALID why. `cut`: the snap length kept conntrack from verifying all of it.
+    """
 
     KIND: ClassVar[str] = "conntrack"
     state: str
     entry: int | None
     direction: str | None
+    how: str
+    cut: bool
 
 
 @dataclass(frozen=True, slots=True)

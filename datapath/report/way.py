@@ -100,7 +100,8 @@ def _line(step: Step) -> Iterator[Line]:
             yield Line("route", f"{step.type}{f' by {step.device}' if step.device else ''}{by}{rule}", depth)
         case Tracked():
             entry = "" if step.entry is None else f" entry {step.entry}"
-            yield Line("conntrack", f"{step.state}{entry}", depth)
+            how = "" if step.how == "found" else f" ({step.how})"
+            yield Line("conntrack", f"{step.state}{entry}{how}{', not verified: cut by the snap length' if step.cut else ''}", depth)
         case Bound(rule=None, by_entry=False):
             return
         case Bound(rule=None):

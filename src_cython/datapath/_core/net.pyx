@@ -76,9 +76,9 @@ cdef class NetNamespace:
         return self.net.outcome
 
     def send(self, const uint8_t[::1] packet not None, unsigned long long now_ns, *, uid: int | None = None, gid: int | None = None,
-             mark: int = 0, device: int = -1) -> int:
+             mark: int = 0, device: int = -1, wire_length: int = -1) -> int:
         """A local process sends an IP packet (a raw socket with IP_HDRINCL); `device` is what its socket is bound to."""
-        cdef Packet* pkt = self._packet(packet, -1, mark)
+        cdef Packet* pkt = self._packet(packet, wire_length, mark)
         self._begin(now_ns)
         pkt.dev = device
         pkt.local = 1

@@ -22,7 +22,7 @@ cpdef enum StepKind:  # mirrored by datapath/report/steps.py
     STEP_POLICY = 6         # a base chain's end: table, a = chain, b = rules it has, arg = Verdict
     STEP_NOT_MATCHED = 7    # RECORD_WHY: table, a = chain, b = rule, arg = 0: the rule's header part, else 1 + number of the
                             # match in the rule; value = which part of the header (HeaderPart)
-    STEP_ROUTE = 8          # a routing decision: a = index in Net.routes, b = policy rule, arg = RouteType, value = out device
+    STEP_ROUTE = 8          # a routing decision: a = number of the route in the host's file, b = policy rule, arg = RouteType, value = out device
     STEP_CONNTRACK = 9      # arg = CtInfo, a = how (CtHow), value = entry id (detail)
     STEP_NAT = 10           # arg = 0 source, 1 destination; a = place in NatTable.rules or -1 (null binding), b = 1: decided by the entry
     STEP_DEFRAG = 11        # arg = 0 kept back, 1 whole again

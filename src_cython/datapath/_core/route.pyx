@@ -174,7 +174,7 @@ cdef int route_input(Walk* walk) noexcept nogil:
     if reason:
         return reason
     pkt.route = route_intern(net, &decision)
-    record(&net.recorder, STEP_ROUTE, walk.hook, 0, decision.type, pkt.route, decision.rule, <uint64_t>decision.dev, False)
+    record(&net.recorder, STEP_ROUTE, walk.hook, 0, decision.type, decision.route, decision.rule, <uint64_t>decision.dev, False)
     return 0
 
 
@@ -374,7 +374,7 @@ cdef int route_output(Net* net, Packet* pkt, Flow* flow, RouteDecision* decision
     decision.error = error
     if pkt != NULL:
         pkt.route = route_intern(net, decision)
-        record(&net.recorder, STEP_ROUTE, 3, 0, decision.type, pkt.route, decision.rule, <uint64_t>decision.dev, False)
+        record(&net.recorder, STEP_ROUTE, 3, 0, decision.type, decision.route, decision.rule, <uint64_t>decision.dev, False)
     return error
 
 
