@@ -220,7 +220,7 @@ cdef void find_free(Search* search, uint16_t offset, bint drawn) noexcept nogil:
     cdef Net* net = search.walk.net
     if drawn:
         key = shown_key(search)
-        if key >= 0 and is_free(search, key, MAX_ATTEMPTS):
+        if key >= 0 and is_free(search, key, attempts):
             record(&net.recorder, STEP_DRAW, search.walk.hook, TABLE_NAT, search.draw, 1, 0, key, True)
             return
         offset = <uint16_t>draw_u32(&net.draws)
