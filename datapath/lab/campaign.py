@@ -24,7 +24,7 @@ from datapath.lab.generate.rules import Flavour, rule_set
 from datapath.lab.generate.traffic import Traffic
 from datapath.lab.generate.world import World, family4, family6
 from datapath.lab.kernel import KernelRun
-from datapath.lab.refused import accepted_rules
+from datapath.lab.refused import accepted_rules, emulated_rules
 from datapath.lab.show import show_difference
 from datapath.lab.shrink import shrink
 
@@ -101,7 +101,7 @@ def random_case(name: str, nat: bool = False) -> tuple[Case, World]:
     flavour = Flavour(rules_per_chain=rng.choice((2, 4, 6)), drop_policies=rng.choice((0, 0.05, 0.2)))
     recipe = random_recipe(world)
     texts = {family: nat_rule_set(world, family) if nat else rule_set(world, family, flavour) for family in families}
-    rules = {family: accepted_rules(text, family, recipe) for family, text in texts.items()}
+    rules = {family: accepted_rules(emulated_rules(text, family), family, recipe) for family, text in texts.items()}
     return Case(name, recipe, rules, []), world
 
 

@@ -68,7 +68,7 @@ def _differences(case: Case, seed: int, seconds_slack: int | None, comparison: C
         ours = [(name, bytes(data)) for name, data in transit.outputs]
         if not case.recording.in_order:
             ours.sort(key=interface_of)  # a stable sort: within an interface the order counts
-        steps = [show_step(step) for step in transit.steps]
+        steps = [f"verdict {transit.verdict}, drop reason {transit.drop_reason}", *map(show_step, transit.steps)]
         if not same_outputs(happened.outputs, ours, known_ids):
             yield Difference(case, index, "outputs", happened.outputs, ours, steps)
         if hits != happened.hits:

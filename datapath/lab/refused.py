@@ -1,15 +1,36 @@
-"""Rules that the kernel's own tool refuses, taken out of a random rule set."""
+"""Rules that the kernel's own tool refuses, or that have something that is not emulated, taken out of a random rule set."""
 
 from __future__ import annotations
 
 import re
 from typing import Any
 
+from datapath.errors import UnsupportedFeatureError
+from datapath.extensions import find_match, find_target
 from datapath.lab.errors import LabError
 from datapath.lab.namespace import Namespace
 from datapath.lab.node import tool
 
 FAILED_LINE = re.compile(r"line:? (\d+)|line (\d+) failed")
+EXTENSION = re.compile(r"-(m|j) ([A-Za-z0-9]+)(?: |$)")
+
+
+def emulated_rules(rules: str, family: int) -> str:
+    """The rule set without the rules that name a match or target that is not emulated."""
+    return "".join(f"{line}\n" for line in rules.splitlines() if not line.startswith("-A") or _is_emulated(line, family))
+
+
+def _is_emulated(line: str, family: int) -> bool:
+    chain = line.split()[1]
+    try:
+        for option, name in EXTENSION.findall(line.removeprefix(f"-A {chain}")):
+            if option == "m":
+                find_match(family, name)
+            elif name not in ("ACCEPT", "DROP", "RETURN") and name.isupper():
+                find_target(family, name)
+    except UnsupportedFeatureError:
+        return False
+    return True
 
 
 def accepted_rules(rules: str, family: int, recipe: dict[str, Any], backend: str = "legacy") -> str:
