@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
 
 from datapath.errors import DatapathError
 
-DONE, NO, BAD_INPUT = 0, 1, 2
+DONE, NO, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 
 
-def run(command: Callable[[], None]) -> int:
+def run(command: Callable[[], object]) -> int:
     """Run a command; an error of the input becomes one line on standard error and exit code 2."""
     try:
         command()
+    except SystemExit as ended:
+        return ended.code if isinstance(ended.code, int) else DONE
     except DatapathError as error:
+        sys.stdout.flush()
         print(f"datapath: {error}", file=sys.stderr)
         return BAD_INPUT
-    except BrokenPipeError:
-        sys.stderr.close()
+    except BrokenPipeError:  # the reader of our output has gone: nothing is left to say
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return DONE
     except KeyboardInterrupt:
         print("datapath: interrupted", file=sys.stderr)
-        return 130
+        return INTERRUPTED
     return DONE

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from ipaddress import ip_address, ip_network
+from typing import ClassVar
 
 from datapath._core.net import NetNamespace
 from datapath.errors import InputError
@@ -82,7 +84,7 @@ def direction_of(flow: FlowTuple) -> Direction:
 class Selection:
     """The options of `conntrack -D` that say which entries are meant (conntrack(8), FILTER PARAMETERS)."""
 
-    TESTS = {
+    TESTS: ClassVar[dict[tuple[str, ...], Callable[[ConntrackEntry], object]]] = {
         ("-s", "--src", "--orig-src"): lambda entry: entry.original.src,
         ("-d", "--dst", "--orig-dst"): lambda entry: entry.original.dst,
         ("-r", "--reply-src"): lambda entry: entry.reply.src,

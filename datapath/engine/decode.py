@@ -60,7 +60,7 @@ class Decoder:
                 case StepKind.STEP_REWRITE:
                     yield rewritten(arg, depth, rewrites[value]) if value < len(rewrites) else steps.Rewritten(depth, MANIPS[arg], "", "")
                 case _:
-                    step = self._other(kind, hook, arg, a, b, depth, value)
+                    step = self._other(kind, arg, a, b, depth, value)
                     if step is not None:
                         yield step
 
@@ -78,7 +78,7 @@ class Decoder:
             return steps.NotEmulated(depth, table.label, chain, b, text)
         return steps.RuleMatched(depth, hook, table.label, chain, b, text, action_of(rule), RuleVerdict(arg).name, tried)
 
-    def _other(self, kind: int, hook: int, arg: int, a: int, b: int, depth: int, value: int) -> steps.Step | None:
+    def _other(self, kind: int, arg: int, a: int, b: int, depth: int, value: int) -> steps.Step | None:
         match kind:
             case StepKind.STEP_RECEIVE:
                 return steps.Received(depth, self._device(a) or "?", PACKET_TYPES[arg])
@@ -177,7 +177,8 @@ def tracked(ctinfo: int, how: int, cut: int, depth: int, entry: int) -> steps.Tr
 def rewritten(manip: int, depth: int, raw: RawRewrite) -> steps.Rewritten:
     """The end before and after."""
     family, protocol, before, before_key, after, after_key = raw
-    return steps.Rewritten(depth, MANIPS[manip], end_text(family, protocol, before, before_key), end_text(family, protocol, after, after_key))
+    ends = end_text(family, protocol, before, before_key), end_text(family, protocol, after, after_key)
+    return steps.Rewritten(depth, MANIPS[manip], *ends)
 
 
 def end_text(family: int, protocol: int, address: bytes, key: int) -> str:

@@ -78,7 +78,7 @@ def tar_files(path: Path) -> Iterator[tuple[str, bytes]]:
         head = raw.read(6)
         raw.seek(0)
         opened = next((opener(raw, "rb") for magic, opener in MAGIC.items() if head.startswith(magic)), raw)
-        limited = cast(BinaryIO, LimitedReader(cast(BinaryIO, opened), source))
+        limited = cast("BinaryIO", LimitedReader(cast("BinaryIO", opened), source))
         roots: dict[str, str] = {}
         with tarfile.open(fileobj=limited, mode="r|") as tar:
             for number, member in enumerate(tar):

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
-from datapath.capture.played import Played
+from datapath.capture.played import Played, Summary
 from datapath.engine.transit import Transit
 from datapath.model.steps import Bound, Rewritten, Step, Tracked
 from datapath.report import headers
+from datapath.report.captured import headers_of
 
 
 def of_played(played: Played) -> dict[str, Any]:
@@ -18,8 +20,8 @@ def of_played(played: Played) -> dict[str, Any]:
     record["interface"] = played.interface
     if played.copy_of is not None:
         record["copy_of"] = played.copy_of
-    if played.packet is not None:
-        record["packet"] = headers.of_packet(played.packet).as_record()
+    if played.record is not None:
+        record["packet"] = headers_of(played.record).as_record()
     if played.transit is not None:
         record |= of_transit(played.transit)
     if played.differences:
@@ -60,3 +62,8 @@ def _nat(steps: list[Step]) -> dict[str, Any]:
             nat.setdefault(step.manip, {}).update(before=step.before, after=step.after)
     return nat
 
+
+
+def of_summary(summary: Summary) -> dict[str, Any]:
+    """The counts of a whole replay."""
+    return asdict(summary)

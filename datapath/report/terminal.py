@@ -5,31 +5,17 @@ from __future__ import annotations
 from rich.console import Console
 from rich.text import Text
 
-from datapath.capture.frame import ETH_P_ARP, read_frame
 from datapath.capture.played import Played, Role, Summary
-from datapath.capture.record import Record
 from datapath.engine.transit import Transit
 from datapath.model.verdicts import Outcome
-from datapath.report import headers, way
+from datapath.report import way
+from datapath.report.captured import headers_of
 
 VERDICT_STYLES = {
     Outcome.FORWARDED: "green", Outcome.DELIVERED: "cyan", Outcome.DROPPED: "bold red",
     Outcome.QUEUED: "yellow", Outcome.UNKNOWN: "bold magenta",
 }  # fmt: skip
 LABEL_WIDTH = 11
-
-
-def headers_of(record: Record) -> headers.Headers:
-    """The one-line headers of a captured frame."""
-    frame = read_frame(record)
-    if frame is None:
-        return headers.Headers(0, "frame cut before its link header ends")
-    body = record.data[frame.network :]
-    if frame.is_ip:
-        return headers.of_packet(body)
-    if frame.ethertype == ETH_P_ARP:
-        return headers.of_arp(body)
-    return headers.Headers(0, f"ethertype 0x{frame.ethertype:04x}")
 
 
 def verdict_text(transit: Transit) -> Text:
@@ -90,6 +76,7 @@ def print_summary(console: Console, summary: Summary) -> None:
     """What a whole replay comes to."""
     console.print(
         f"{summary.records} records: {summary.received} received, {summary.sent} sent by the node, {summary.copies} copies, "
-        f"{summary.ignored} not played; {summary.contradictions} contradict the prediction, {summary.draws_shown} draws taken from the capture",
+        f"{summary.ignored} not played; {summary.contradictions} contradict the prediction, "
+        f"{summary.draws_shown} draws taken from the capture",
         highlight=False,
     )

@@ -1,0 +1,42 @@
+"""The `datapath` command."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from datapath.cli import failing
+from datapath.cli.replay import replay
+
+app = typer.Typer(
+    add_completion=False,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    help="The Linux packet datapath in user space: replay captures through a node's netfilter hooks, conntrack, NAT and routing.",
+)
+app.command()(replay)
+
+
+@app.callback()
+def common(
+    version: Annotated[bool, typer.Option("--version", help="Print the version and stop.")] = False,
+) -> None:
+    """Options of every command."""
+    if version:
+        from importlib.metadata import version as version_of
+
+        print(f"datapath {version_of('datapath')}")
+        raise typer.Exit
+
+
+def main() -> None:
+    """Run the command line; ends the process with 0 (done), 1 (an answer of "no") or 2 (bad input)."""
+    code = failing.run(app)
+    sys.stdout.flush()
+    sys.exit(code)
+
+
+if __name__ == "__main__":
+    main()
