@@ -39,7 +39,7 @@ def connected_routes(link: Link, address: Address) -> Iterator[Route]:
         return
     network = subnet(address)
     if isinstance(network, IPv4Network):
-        if "secondary" in address.flags or network.network_address.packed[0] == 0:
+        if "secondary" in address.flags or int(network.network_address) == 0:
             return
         if network.prefixlen == 32 and network.network_address == address.local:
             return
@@ -83,7 +83,7 @@ def local_routes4(link: Link, address: Address, addresses: tuple[Address, ...]) 
         return
     if address.broadcast is not None and address.broadcast not in (LIMITED_BROADCAST, IPv4Address(0)):
         yield route(address.broadcast, "broadcast")
-    if "secondary" in address.flags or network.network_address.packed[0] == 0:
+    if "secondary" in address.flags or int(network.network_address) == 0:
         return
     if "LOOPBACK" in link.flags and network.prefixlen < 32:
         yield route(network, "local")

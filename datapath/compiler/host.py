@@ -35,7 +35,8 @@ class CompiledDevice:
 @dataclass(frozen=True, slots=True)
 class CompiledHost:
     """Everything that `fib_load` takes. Routes: (family, table, prefix, length, type, tos, metric, scope, source, mtu,
-    hop limit, preference, number in the host's file, hops); a hop: (device, gateway, gateway's family, flags, scope, weight)."""
+    hop limit, preference, number in the host's file, hops, made by the kernel); a hop: (device, gateway, gateway's family, flags, scope, weight).
+    """
 
     devices: tuple[CompiledDevice, ...]
     sysctls: dict[str, int | list[int]]
@@ -155,7 +156,7 @@ def compile_route(host: Host, route: Route, number: int, numbers: dict[str, int]
     return (
         route.family, route.table, address_bytes(route.destination.network_address), route.destination.prefixlen,
         ROUTE_TYPES[route.type], route.tos, route.metric, route.scope, address_bytes(route.source), route.mtu,
-        route.hop_limit, route.preference, number, hops,
+        route.hop_limit, route.preference, number, hops, route.protocol == "kernel",
     )
 
 

@@ -56,3 +56,4 @@ cdef struct RouteDecision:  # struct fib_result and rtable: the answer
     uint8_t broadcast       # RTCF_BROADCAST / MULTICAST delivery
     uint8_t prefix_length
     uint8_t hop_limit
+    uint8_t hops            # of the route: more than one: the hop is by a hash that Linux seeds at boot

@@ -6,7 +6,7 @@ from libc.string cimport memcpy, memset
 
 from datapath._core.context cimport Net
 from datapath._core.fib cimport RTN_BLACKHOLE, RTN_PROHIBIT, RTN_THROW, RTN_UNICAST, RTN_UNREACHABLE
-from datapath._core.fib_table cimport Fib, FibFamily, FibHop, FibLeaf, FibRoute, FibRule, FibTable, leaf_hash
+from datapath._core.fib_table cimport HOP_DEAD, Fib, FibFamily, FibHop, FibLeaf, FibRoute, FibRule, FibTable, leaf_hash
 from datapath._core.tuples cimport Addr, addr_equal
 
 cdef enum:
@@ -41,9 +41,9 @@ cdef void* allocate(size_t count, size_t size) except NULL:
 cdef int fib_tables_load(Net* net, object compiled) except -1:
     """Replace the tables and rules by those of a CompiledHost."""
     cdef Fib* fib = <Fib*>allocate(1, sizeof(Fib))
+    fib.seed = (<Fib*>net.fib).seed if net.fib != NULL else net.draws.state * <uint64_t>0x2545F4914F6CDD1D
     fib_tables_free(net)
     net.fib = fib
-    fib.seed = <uint64_t>0x2545F4914F6CDD1D
     family_load(&fib.family[0], 4, compiled)
     family_load(&fib.family[1], 6, compiled)
     return 0
@@ -91,7 +91,7 @@ cdef int route_load(FibFamily* fib, tuple compiled, int table) except -1:
     cdef bytes prefix, source
     cdef Addr address
     cdef uint64_t at = 0
-    family, number, prefix, length, kind, tos, metric, scope, source, mtu, hop_limit, preference, file_number, hops = compiled
+    family, number, prefix, length, kind, tos, metric, scope, source, mtu, hop_limit, preference, file_number, hops, by_kernel = compiled
     route.table = number
     route.prefix = length
     route.type = kind
@@ -102,6 +102,7 @@ cdef int route_load(FibFamily* fib, tuple compiled, int table) except -1:
     route.hop_limit = hop_limit
     route.preference = preference
     route.number = file_number
+    route.kernel = by_kernel
     route.error = type_error(route.type)
     memcpy(&route.source, <const char*>source, 16)
     memcpy(&address, <const char*>prefix, 16)
@@ -161,13 +162,14 @@ cdef int hops_load(FibFamily* fib, FibRoute* route, tuple hops) except -1:
     """The next hops, with their shares of the multipath hash (fib_rebalance, rt6_upper_bound_set)."""
     cdef FibHop* hop
     cdef bytes gateway
-    cdef uint64_t total = sum([entry[5] for entry in hops])
+    cdef uint64_t total = sum([entry[5] for entry in hops if not entry[3] & HOP_DEAD])
     cdef uint64_t upto = 0
     for entry in hops or ((-1, bytes(16), 0, 0, 0, 1),):
         hop = &fib.hops[fib.n_hops]
         hop.dev, gateway, hop.gateway_family, hop.flags, hop.scope, weight = entry
         memcpy(&hop.gateway, <const char*>gateway, 16)
-        upto += <uint64_t>weight
+        if not hop.flags & HOP_DEAD:
+            upto += <uint64_t>weight
         hop.bound = <uint32_t>((upto * <uint64_t>0x80000000 + total // 2) // total - 1) if total else HASH_MAX
         fib.n_hops += 1
         route.n_hops += 1

@@ -57,6 +57,7 @@ cdef struct FibRoute:  # struct fib_alias with fib_info, struct fib6_info
     uint8_t prefix
     uint8_t hop_limit
     int8_t preference       # IPv6: -1 low, 0, 1 high
+    uint8_t kernel          # made by the kernel for an address (RTPROT_KERNEL)
     uint16_t error          # of the type
 
 

@@ -32,4 +32,5 @@ cdef bint multicast_member(Net* net, uint8_t family, int32_t dev, const Addr* gr
 cdef int32_t route_intern(Net* net, const RouteDecision* decision) noexcept nogil   # its place in Net.routes
 # Shared by the routing modules:
 cdef void decision_of(Net* net, const FibResult* result, uint8_t family, RouteDecision* decision) noexcept nogil
+cdef void multipath_choose(Net* net, const Flow* flow, uint32_t flags, FibResult* result) noexcept nogil
 cdef void flow_of_packet(const Packet* pkt, Flow* flow) noexcept nogil      # addresses, tos, and protocol and ports as the flow dissector sees them

@@ -86,10 +86,11 @@ cdef void decision_of(Net* net, const FibResult* result, uint8_t family, RouteDe
     decision.prefix_length = result.route.prefix
     decision.mtu = result.route.mtu
     decision.hop_limit = result.route.hop_limit
+    decision.hops = <uint8_t>min(result.route.n_hops, 255)
     if result.error or result.hop == NULL:
         return
     decision.onlink = (result.hop.flags & HOP_ONLINK) != 0
-    if result.type == RTN_LOCAL or (family == 6 and result.type == RTN_ANYCAST):
+    if result.type == RTN_LOCAL or (family == 6 and result.type == RTN_ANYCAST and result.route.kernel):
         return
     decision.dev = result.hop.dev
     if result.hop.gateway_family:
@@ -267,7 +268,7 @@ cdef int route_output4(Net* net, Flow* flow, RouteDecision* decision) noexcept n
             flow.src = flow.dst if result.route.source.w[0] == 0 else result.route.source
         return output4_settle(net, flow, &result, net.loopback, decision)
     if flow.oif < 0:
-        multipath_choose(net, flow, &result)
+        multipath_choose(net, flow, 0, &result)
     if flow.src.w[0] == 0:
         prefer_source4(net, &result, &flow.src)
     return output4_settle(net, flow, &result, result.hop.dev, decision)
@@ -298,10 +299,15 @@ cdef int32_t device_of_address4(Net* net, const Addr* address) noexcept nogil:
     return -1
 
 
-cdef void multipath_choose(Net* net, const Flow* flow, FibResult* result) noexcept nogil:
-    """fib_select_multipath over a hash of the addresses. Linux seeds its hash per boot: which hop it takes is a draw."""
+cdef void multipath_choose(Net* net, const Flow* flow, uint32_t flags, FibResult* result) noexcept nogil:
+    """fib_select_multipath, fib6_select_path: a next hop by a hash of the addresses (policy 1: of the five-tuple).
+
+    Linux seeds its hash at boot, so which hop it takes is a draw: the seed of the node stands for that of the boot.
+    A hop that leaves by another device than the one that must be does not count: the first that fits stays.
+    """
     cdef Fib* fib = <Fib*>net.fib
     cdef FibFamily* mine = &fib.family[family_index(flow.family)]
+    cdef const FibHop* hop
     cdef uint64_t h = fib.seed ^ flow.src.q[0] ^ flow.src.q[1]
     cdef uint32_t i, bits
     if result.route == NULL or result.route.n_hops < 2:
@@ -312,8 +318,10 @@ cdef void multipath_choose(Net* net, const Flow* flow, FibResult* result) noexce
     h = (h ^ (h >> 32)) * <uint64_t>0x94D049BB133111EB
     bits = <uint32_t>(h >> 33)
     for i in range(result.route.n_hops):
-        if bits <= mine.hops[result.route.first_hop + i].bound:
-            result.hop = &mine.hops[result.route.first_hop + i]
+        hop = &mine.hops[result.route.first_hop + i]
+        if bits <= hop.bound and not hop.flags & HOP_DEAD:
+            if not flags & LOOKUP_IFACE or hop.dev == flow.oif:
+                result.hop = hop
             return
 
 
@@ -348,8 +356,8 @@ cdef void output6_lookup(Net* net, const Flow* flow, uint32_t flags, FibResult* 
     if not sourceless:
         flags |= LOOKUP_HAS_SOURCE
     fib_rules_lookup(net, flow, flags, result)
-    if result.error == 0 and result.hop.dev != flow.oif:
-        multipath_choose(net, flow, result)
+    if result.error == 0:
+        multipath_choose(net, flow, flags, result)
 
 
 cdef int route_output(Net* net, Packet* pkt, Flow* flow, RouteDecision* decision) noexcept nogil:

@@ -14,7 +14,7 @@ from datapath._core.fib_table cimport (
     LOOKUP_HAS_SOURCE, LOOKUP_IFACE, LOOKUP_IGNORE_LINKSTATE, LOOKUP_INPUT, Fib, FibFamily, FibResult, FibRoute, fib_rules_lookup,
 )
 from datapath._core.packet cimport Packet
-from datapath._core.route cimport decision_of, device_holds, flow_of_packet, multicast_member
+from datapath._core.route cimport decision_of, device_holds, flow_of_packet, multicast_member, multipath_choose
 from datapath._core.source_address cimport (
     SCOPE_HOST, addresses_on_link4, is_broadcast4, is_local_multicast4, is_loopback4, is_multicast, is_zeronet4, needs_device6,
 )
@@ -128,10 +128,16 @@ cdef bint wants_redirect(Net* net, const Flow* flow, int32_t dev, const RouteDec
     return net.devices[dev].send_redirects and (net.devices[dev].shared_media or addresses_on_link4(net, dev, &flow.src, &gateway))
 
 
-cdef int forward_input4(Net* net, const Flow* flow, int32_t dev, RouteDecision* decision) noexcept nogil:
-    """__mkroute_input."""
+cdef int forward_input4(Net* net, const Packet* pkt, const Flow* flow, int32_t dev, FibResult* result, RouteDecision* decision) noexcept nogil:
+    """ip_mkroute_input, __mkroute_input."""
     cdef uint8_t on_link = 0
-    cdef int reason = validate_source(net, flow, &flow.src, &flow.dst, decision.dev, dev, &on_link)
+    cdef Flow whole
+    cdef int reason
+    if result.route.n_hops > 1:
+        flow_of_packet(pkt, &whole)     # the hash may ask for ports when no rule did
+        multipath_choose(net, &whole, 0, result)
+    decision_of(net, result, 4, decision)
+    reason = validate_source(net, flow, &flow.src, &flow.dst, decision.dev, dev, &on_link)
     if reason:
         return reason
     decision.redirect = decision.dev == dev and on_link and wants_redirect(net, flow, dev, decision)
@@ -169,10 +175,10 @@ cdef int route_input4(Net* net, const Packet* pkt, int32_t dev, RouteDecision* d
         flow.sport = flow.dport = 0
     error = fib_rules_lookup(net, &flow, 0, &result)
     if error == 0 and result.type == RTN_BROADCAST:
+        if device.bc_forwarding:
+            return forward_input4(net, pkt, &flow, dev, &result, decision)
         decision_of(net, &result, 4, decision)
-        if not device.bc_forwarding:
-            return broadcast_input4(net, &flow, dev, decision)
-        return forward_input4(net, &flow, dev, decision)
+        return broadcast_input4(net, &flow, dev, decision)
     if error == 0 and result.type == RTN_LOCAL:
         decision_of(net, &result, 4, decision)
         decision.dev = net.loopback
@@ -185,8 +191,7 @@ cdef int route_input4(Net* net, const Packet* pkt, int32_t dev, RouteDecision* d
         return 0
     if result.type != RTN_UNICAST:
         return DROP_IP_INVALID_DEST
-    decision_of(net, &result, 4, decision)
-    return forward_input4(net, &flow, dev, decision)
+    return forward_input4(net, pkt, &flow, dev, &result, decision)
 
 
 cdef int route_input6(Net* net, const Packet* pkt, int32_t dev, RouteDecision* decision) noexcept nogil:
@@ -199,7 +204,9 @@ cdef int route_input6(Net* net, const Packet* pkt, int32_t dev, RouteDecision* d
     flow.mark = pkt.mark
     if needs_device6(&flow.dst):
         flags |= LOOKUP_IFACE
-    fib_rules_lookup(net, &flow, flags, &result)
+    if fib_rules_lookup(net, &flow, flags, &result) == 0:
+        flow.oif = dev          # a hop by the device it came in by, where the destination means one only there
+        multipath_choose(net, &flow, flags, &result)
     decision_of(net, &result, 6, decision)
     decision.broadcast = decision.error == 0 and decision.type == RTN_MULTICAST
     return 0

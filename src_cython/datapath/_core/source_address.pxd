@@ -23,7 +23,8 @@ cdef inline bint is_multicast(uint8_t family, const Addr* a) noexcept nogil:
 
 
 cdef inline bint is_zeronet4(const Addr* a) noexcept nogil:
-    return a.b[0] == 0
+    """Only 0.0.0.0 since Linux 5.3; the rest of 0.0.0.0/8 are addresses like others (include/linux/in.h)."""
+    return a.w[0] == 0
 
 
 cdef inline bint is_loopback4(const Addr* a) noexcept nogil:
