@@ -15,7 +15,7 @@ from datapath._core.fib cimport (
 )
 from datapath._core.fib_load cimport fib_tables_free, fib_tables_load
 from datapath._core.fib_table cimport (
-    HOP_ONLINK, LOOKUP_DEVICE_MATCH, LOOKUP_HAS_SOURCE, LOOKUP_IFACE, LOOKUP_IGNORE_LINKSTATE, Fib, FibFamily, FibHop, FibResult,
+    HOP_DEAD, HOP_ONLINK, LOOKUP_DEVICE_MATCH, LOOKUP_HAS_SOURCE, LOOKUP_IFACE, LOOKUP_IGNORE_LINKSTATE, Fib, FibFamily, FibHop, FibResult,
     fib_rules_lookup, fib_table_find,
 )
 from datapath._core.packet cimport Packet, packet_has, packet_ip
