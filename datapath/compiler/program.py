@@ -18,7 +18,7 @@ from datapath.model.verdicts import Hook, RuleVerdict, TableId
 CHAIN = struct.Struct("<iiiiQQQ")
 BACKENDS = ("nft", "legacy")
 LEGACY_TABLE = 8
-NEED_CONNTRACK, NEED_NAT = 1, 2
+NEED_CONNTRACK, NEED_NAT, NEED_ACCOUNTING = 1, 2, 4
 POLICIES = {"ACCEPT": RuleVerdict.ACCEPT, "DROP": RuleVerdict.DROP}
 
 
@@ -115,6 +115,7 @@ def entry_points(table: str, numbers: Mapping[str, int]) -> tuple[int, ...]:
 def needs_of(table: Table) -> int:
     """NEED_CONNTRACK when some rule depends on connections, reachable or not; NEED_NAT for a nat table, even an empty one.
 
+    NEED_ACCOUNTING when some rule depends on what connections have carried.
     An empty nat table does not switch conntrack on; where something else does, it gives every connection a binding.
     """
     seen: set[type] = set()
@@ -123,4 +124,6 @@ def needs_of(table: Table) -> int:
             seen.update(map(type, rule.matches))
             seen.add(type(rule.target))
     needs = NEED_CONNTRACK if any(getattr(kind, "NEEDS_CONNTRACK", False) for kind in seen) else 0
+    if any(getattr(kind, "NEEDS_ACCOUNTING", False) for kind in seen):
+        needs |= NEED_ACCOUNTING
     return needs | (NEED_NAT if table.name == "nat" else 0)

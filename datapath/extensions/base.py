@@ -96,6 +96,7 @@ class Extension(ABC):
     TABLES: ClassVar[frozenset[str] | None] = None      # None: every table
     HOOKS: ClassVar[frozenset[str] | None] = None       # None: every hook
     NEEDS_CONNTRACK: ClassVar[bool] = False             # loading such a rule switches conntrack on for the family
+    NEEDS_ACCOUNTING: ClassVar[bool] = False            # loading such a rule switches net.netfilter.nf_conntrack_acct on
     SUMMARY: ClassVar[str] = ""                         # one line for docs/supported.md
 
     @classmethod

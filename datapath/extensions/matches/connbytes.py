@@ -27,6 +27,7 @@ class Connbytes(Match):
 
     NAME: ClassVar[str] = "connbytes"
     NEEDS_CONNTRACK: ClassVar[bool] = True
+    NEEDS_ACCOUNTING: ClassVar[bool] = True
     SUMMARY: ClassVar[str] = "packets, bytes or the mean packet size of the connection so far"
     OPTIONS: ClassVar[tuple[Option, ...]] = (
         Option(("--connbytes",), negatable=True),

@@ -15,6 +15,7 @@ from datapath._core.output cimport outputs_free, outputs_init, outputs_take
 from datapath._core.packet cimport Packet, packet_ip
 from datapath._core.pool cimport packet_free, packet_new, packet_reserve, pool_free, pool_init
 from datapath._core.program cimport program_counters, program_free, program_load, program_tables
+from datapath._core.recent cimport recent_export, recent_free, recent_import
 from datapath._core.record cimport Rewrite, Step, recorder_begin, recorder_free, recorder_init
 from datapath._core.route cimport fib_free, fib_load
 from datapath._core.route_query cimport route_query
@@ -54,6 +55,7 @@ cdef class NetNamespace:
 
     def __dealloc__(self):
         program_free(&self.net)
+        recent_free(&self.net)
         outputs_free(&self.net)
         pool_free(&self.net)
         conntrack_free(&self.net)
@@ -173,6 +175,14 @@ cdef class NetNamespace:
     def tables(self, int family) -> dict:
         """{table number as in steps: the CompiledTable that is loaded}."""
         return program_tables(&self.net, family)
+
+    def recent_lists(self) -> dict:
+        """The lists of the recent match: {name: [(family, address, ttl, index, [stamp in jiffies of packet time, ...]), ...]}."""
+        return recent_export(&self.net)
+
+    def load_recent(self, str name not None, entries) -> None:
+        """Fill a list of the recent match that a loaded rule refers to; entries as recent_lists gives them."""
+        recent_import(&self.net, name, entries)
 
     def conntrack_entries(self) -> list:
         """The connections, oldest first, as rows (ct_view.pyx)."""
