@@ -18,18 +18,13 @@ from datapath.lab.case import Case, save_case
 from datapath.lab.compare import compare
 from datapath.lab.coverage import Coverage
 from datapath.lab.errors import LabError
-from datapath.lab.generate.nat import NatTraffic, nat_rule_set
-from datapath.lab.generate.nodes import random_recipe
-from datapath.lab.generate.rules import Flavour, rule_set
-from datapath.lab.generate.traffic import Traffic
-from datapath.lab.generate.world import World, family4, family6
-from datapath.lab.kernel import KernelRun
-from datapath.lab.refused import accepted_rules, emulated_rules
+from datapath.lab.rounds import KINDS, play_round
 from datapath.lab.show import show_difference
 from datapath.lab.shrink import shrink
 
-CONNTRACK_EVERY = 8  # packets between two looks at the kernel's table, from which traffic is drawn too
 SECONDS_SLACK = 4
+# How often a round is of a kind; a timed one is eight in one, and takes its time.
+WEIGHTS = {"plain": 10, "nat": 5, "corners": 4, "timed": 1}
 
 
 @dataclass
@@ -39,7 +34,7 @@ class Campaign:
     seed: int
     directory: Path
     packets_per_round: int = 100
-    nat: bool = False   # rules and traffic that strain NAT alone
+    kinds: tuple[str, ...] = KINDS
     shrink_seconds: float = 40
     coverage: Coverage = field(default_factory=Coverage)
     rounds: int = 0
@@ -56,14 +51,15 @@ class Campaign:
                 break
 
     def round(self) -> None:
-        """One node, one rule set per family, some packets."""
+        """One node (or some that wait together), one rule set per family, some packets."""
+        kind = random.Random(f"{self.seed} {self.rounds}").choices(self.kinds, [WEIGHTS[kind] for kind in self.kinds])[0]
         name = f"{self.seed}-{self.rounds}"
         self.rounds += 1
         with tempfile.TemporaryDirectory(prefix="datapath-campaign-") as scratch:
-            case = play_random(name, Path(scratch), self.packets_per_round, self.nat)
-            self._compare(case, Path(scratch))
+            for case in play_round(kind, name, Path(scratch), self.packets_per_round):
+                self._compare(case, Path(scratch), clock=kind == "timed")
 
-    def _compare(self, case: Case, scratch: Path) -> None:
+    def _compare(self, case: Case, scratch: Path, clock: bool) -> None:
         assert case.recording is not None
         self.coverage.add(case)
         try:
@@ -76,7 +72,7 @@ class Campaign:
         if comparison.differences:
             difference = comparison.differences[0]
             self.differences[difference.what] += 1
-            if self.shrink_seconds:
+            if self.shrink_seconds and not clock:
                 difference = shrink(case, difference, scratch, self.shrink_seconds)
             self._save(difference.case, show_difference(difference))
 
@@ -89,36 +85,6 @@ class Campaign:
         print(f"  saved in {place}", flush=True)
 
 
-def random_case(name: str, nat: bool = False) -> tuple[Case, World]:
-    """A node and its rules, without packets yet; all from the name."""
-    rng = random.Random(name)
-    world = World(rng)
-    families = rng.choices(((4,), (6,), (4, 6)), (5, 3, 2))[0]
-    if 4 in families:
-        world.families[4] = family4(rng.random() < 0.5)
-    if 6 in families:
-        world.families[6] = family6()
-    flavour = Flavour(rules_per_chain=rng.choice((2, 4, 6)), drop_policies=rng.choice((0, 0.05, 0.2)))
-    recipe = random_recipe(world)
-    texts = {family: nat_rule_set(world, family) if nat else rule_set(world, family, flavour) for family in families}
-    rules = {family: accepted_rules(emulated_rules(text, family), family, recipe) for family, text in texts.items()}
-    return Case(name, recipe, rules, []), world
-
-
-def play_random(name: str, scratch: Path, packets: int, nat: bool = False) -> Case:
-    """A random case played on the kernel, with traffic that answers what happens."""
-    case, world = random_case(name, nat)
-    kind = NatTraffic if nat else Traffic
-    traffic = kind(world, oddity=world.rng.choice((0, 0.1, 0.3)), owners=world.chance(0.3))
-    with KernelRun(case, scratch / "host", clock=False, drops=True) as run:
-        for number in range(packets):
-            if number % CONNTRACK_EVERY == 0:
-                traffic.entries = run.node.connections()
-            traffic.learn(run.send(traffic.next()))
-        run.finish()
-    return case
-
-
 def main() -> int:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -127,13 +93,13 @@ def main() -> int:
         "--seed", type=int, default=None, help="the same seed gives the same rules and, as far as the kernel does, the same traffic"
     )
     parser.add_argument("--packets", type=int, default=100, help="per round")
-    parser.add_argument("--nat", action="store_true", help="strain NAT: every form of its targets, clashing tuples")
+    parser.add_argument("--kinds", default=",".join(KINDS), help="of rounds, some of %(default)s")
     parser.add_argument("--no-shrink", action="store_true")
     parser.add_argument("--most-differences", type=int, default=20)
     parser.add_argument("--output", type=Path, default=Path("build/campaign"))
     options = parser.parse_args()
     seed = options.seed if options.seed is not None else random.SystemRandom().randrange(10**9)
-    campaign = Campaign(seed, options.output, options.packets, options.nat, 0 if options.no_shrink else 40)
+    campaign = Campaign(seed, options.output, options.packets, tuple(options.kinds.split(",")), 0 if options.no_shrink else 40)
     print(f"seed {seed}", flush=True)
     try:
         campaign.run(minutes=options.minutes, most_differences=options.most_differences)

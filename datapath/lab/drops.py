@@ -18,8 +18,6 @@ _LIBC = ctypes.CDLL(None, use_errno=True)
 SYS_FSOPEN, SYS_FSCONFIG, SYS_FSMOUNT = 430, 431, 432
 FSCONFIG_CMD_CREATE = 6
 REASON = re.compile(r"reason: (\w+)")
-# The blocking xfrm policy of the lab's nodes: this packet was delivered.
-DELIVERED = "XFRM_POLICY"
 
 
 def open_tracefs() -> int:
@@ -65,12 +63,12 @@ class DropWatcher:
                     instance.rmdir()
 
     def reasons(self) -> list[str]:
-        """The reasons since the last call, in order; without those of packets that were delivered."""
+        """The reasons since the last call, in order."""
         text = b""
         with contextlib.suppress(BlockingIOError):
             while part := os.read(self._pipe, 65536):
                 text += part
-        return [reason for reason in REASON.findall(text.decode()) if reason != DELIVERED]
+        return REASON.findall(text.decode())
 
     def close(self) -> None:
         """Stop watching."""

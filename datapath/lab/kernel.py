@@ -61,6 +61,10 @@ class KernelRun:
             self._drops.close()
         self.node.close()
 
+    def restart_clock(self, seconds: float) -> None:
+        """It is now this many seconds after the start, whatever the clock says."""
+        self._start = time.monotonic_ns() - round(seconds * 1e9)
+
     def counters(self) -> Counters:
         """All counters now."""
         return {
@@ -75,6 +79,8 @@ class KernelRun:
         elif packet.time_ns > now:
             time.sleep((packet.time_ns - now) / 1e9)
         error = 0
+        if self._drops is not None:
+            self._drops.reasons()  # of other nodes' packets that this process sent meanwhile
         if packet.interface is None:
             error = self.node.processes.send(packet)
         else:

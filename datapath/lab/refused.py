@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
 from datapath.errors import UnsupportedFeatureError
 from datapath.extensions import find_match, find_target
@@ -33,11 +32,12 @@ def _is_emulated(line: str, family: int) -> bool:
     return True
 
 
-def accepted_rules(rules: str, family: int, recipe: dict[str, Any], backend: str = "legacy") -> str:
+def accepted_rules(rules: str, family: int, sets: str = "", backend: str = "legacy") -> str:
     """The rule set without the lines that the restore command refuses."""
-    del recipe
     namespace = Namespace()
     try:
+        if sets:
+            namespace.run("ipset", "restore", text=sets)
         for _ in range(100):
             try:
                 namespace.run(f"{tool(family)}-{backend}-restore", text=rules)

@@ -1,0 +1,99 @@
+"""The kinds of rounds of a campaign: what node, rules and traffic each has, and how it is played on the kernel."""
+
+from __future__ import annotations
+
+import contextlib
+import random
+import time
+from dataclasses import replace
+from pathlib import Path
+
+from datapath.lab.case import Case
+from datapath.lab.generate.corners import CornerTraffic, add_corners, ipsets, with_sets
+from datapath.lab.generate.nat import NatTraffic, nat_rule_set
+from datapath.lab.generate.nodes import random_recipe
+from datapath.lab.generate.rules import Flavour, rule_set
+from datapath.lab.generate.traffic import Traffic
+from datapath.lab.generate.world import World, family4, family6
+from datapath.lab.kernel import KernelRun
+from datapath.lab.refused import accepted_rules, emulated_rules
+
+# `plain`: all tables and extensions; `nat`: every form of the NAT targets, clashing tuples; `corners`: policy rules, small
+# MTUs, unknown neighbours, ARP, ipsets; `timed`: conntrack timeouts of seconds.
+KINDS = ("plain", "nat", "corners", "timed")
+CONNTRACK_EVERY = 8  # packets between two looks at the kernel's table, from which traffic is drawn too
+TIMED_AT_ONCE = 8  # rounds that wait together
+# Packets of a timed round come in groups; the timeouts end well between two of them.
+GROUP_SECONDS = (0, 2, 4, 6)
+TIMEOUTS = {
+    "udp_timeout": "13", "udp_timeout_stream": "37", "icmp_timeout": "13", "icmpv6_timeout": "13", "generic_timeout": "37",
+    "tcp_timeout_syn_sent": "37", "tcp_timeout_syn_recv": "37", "tcp_timeout_established": "7", "tcp_timeout_fin_wait": "37",
+    "tcp_timeout_close_wait": "37", "tcp_timeout_last_ack": "3", "tcp_timeout_time_wait": "37", "tcp_timeout_close": "13",
+    "tcp_timeout_unacknowledged": "3", "tcp_timeout_max_retrans": "3",
+}  # fmt: skip
+
+
+def play_round(kind: str, name: str, scratch: Path, packets: int) -> list[Case]:
+    """Random cases of a kind, played on the kernel: all from the name."""
+    if kind == "timed":
+        return play_timed([f"{name}.{number}" for number in range(TIMED_AT_ONCE)], scratch, packets)
+    case, world = random_case(kind, name)
+    traffic = random_traffic(kind, world)
+    with KernelRun(case, scratch / "host", clock=False, drops=True) as run:
+        for number in range(packets):
+            if number % CONNTRACK_EVERY == 0:
+                traffic.entries = run.node.connections()
+            traffic.learn(run.send(traffic.next()))
+        run.finish()
+    return [case]
+
+
+def random_case(kind: str, name: str) -> tuple[Case, World]:
+    """A node and its rules, without packets yet."""
+    rng = random.Random(f"{kind} {name}")
+    world = World(rng)
+    families = rng.choices(((4,), (6,), (4, 6)), (5, 3, 2))[0]
+    if 4 in families:
+        world.families[4] = family4(rng.random() < 0.5)
+    if 6 in families:
+        world.families[6] = family6()
+    recipe = random_recipe(world)
+    texts = {family: nat_rule_set(world, family) if kind == "nat" else rule_set(world, family, _flavour(world)) for family in families}
+    sets = ""
+    if kind == "corners":
+        add_corners(world, recipe)
+        sets = ipsets(world)
+        texts = {family: with_sets(world, text, family) for family, text in texts.items()}
+    if kind == "timed":
+        recipe["sysctl"] |= {f"net.netfilter.nf_conntrack_{key}": rng.choice(values) for key, values in TIMEOUTS.items()}
+    rules = {family: accepted_rules(emulated_rules(text, family), family, sets) for family, text in texts.items()}
+    return Case(name, recipe, rules, [], sets), world
+
+
+def _flavour(world: World) -> Flavour:
+    return Flavour(rules_per_chain=world.rng.choice((2, 4, 6)), drop_policies=world.rng.choice((0, 0.05, 0.2)))
+
+
+def random_traffic(kind: str, world: World) -> Traffic:
+    """The traffic of a kind."""
+    make = {"nat": NatTraffic, "corners": CornerTraffic}.get(kind, Traffic)
+    return make(world, oddity=world.rng.choice((0, 0.1, 0.3)), owners=world.chance(0.3))
+
+
+def play_timed(names: list[str], scratch: Path, packets: int) -> list[Case]:
+    """Several cases whose packets come in groups some seconds apart; they wait together."""
+    made = [random_case("timed", name) for name in names]
+    with contextlib.ExitStack() as stack:
+        runs = [stack.enter_context(KernelRun(case, scratch / case.name, drops=True)) for case, _ in made]
+        traffics = [random_traffic("timed", world) for _, world in made]
+        start = time.monotonic()
+        for seconds in GROUP_SECONDS:
+            time.sleep(max(0.0, start + seconds - time.monotonic()))
+            for run, traffic in zip(runs, traffics, strict=True):
+                traffic.entries = run.node.connections()
+                run.restart_clock(seconds)
+                for _ in range(packets // len(GROUP_SECONDS) // 2):
+                    traffic.learn(run.send(replace(traffic.next(), time_ns=seconds * 1_000_000_000)))
+        for run in runs:
+            run.finish()
+    return [case for case, _ in made]
