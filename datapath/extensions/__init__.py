@@ -47,12 +47,24 @@ from datapath.extensions.matches.tcp import Tcp
 from datapath.extensions.matches.tos import Tos
 from datapath.extensions.matches.ttl import Ttl
 from datapath.extensions.matches.udp import Udp
+from datapath.extensions.targets.connmark import Connmark as ConnmarkTarget
+from datapath.extensions.targets.ct import Ct
 from datapath.extensions.targets.dnat import Dnat
+from datapath.extensions.targets.dscp import Dscp as DscpTarget
+from datapath.extensions.targets.hl import Hl as HlTarget
+from datapath.extensions.targets.log import Log
+from datapath.extensions.targets.mark import Mark as MarkTarget
 from datapath.extensions.targets.masquerade import Masquerade
 from datapath.extensions.targets.netmap import Netmap
+from datapath.extensions.targets.nflog import Nflog
+from datapath.extensions.targets.nfqueue import Nfqueue
+from datapath.extensions.targets.notrack import Notrack
 from datapath.extensions.targets.redirect import Redirect
 from datapath.extensions.targets.snat import Snat
 from datapath.extensions.targets.standard import Accept, Drop, Queue, Return
+from datapath.extensions.targets.tos import Tos as TosTarget
+from datapath.extensions.targets.trace import Trace
+from datapath.extensions.targets.ttl import Ttl as TtlTarget
 
 Kind = Literal["match", "target"]
 
@@ -101,6 +113,18 @@ TARGETS: tuple[type[Target], ...] = (
     Netmap,
     Redirect,
     Snat,
+    ConnmarkTarget,
+    Ct,
+    DscpTarget,
+    HlTarget,
+    Log,
+    MarkTarget,
+    Nflog,
+    Nfqueue,
+    Notrack,
+    TosTarget,
+    Trace,
+    TtlTarget,
     Accept,
     Drop,
     Queue,

@@ -31,7 +31,7 @@ cpdef enum StepKind:  # mirrored by datapath/report/steps.py
     STEP_DELIVER = 14       # to the local stack
     STEP_GENERATE = 15      # the kernel makes a packet: arg = its protocol, a = type, b = code
     STEP_NEIGHBOUR = 16     # arg = 0 resolved, 1 asked and queued, 2 failed
-    STEP_LOG = 17           # LOG, NFLOG, TRACE: a = index in Net.texts
+    STEP_LOG = 17           # a line: arg = LogKind, value = offset << 32 | length in Recorder.text (detail)
     STEP_UNKNOWN = 18       # a rule that is not emulated would have decided: table, a = chain, b = rule
     STEP_DRAW = 19          # arg = DrawKind, a = 1: taken from the capture, value = what was drawn (detail)
     STEP_MARK = 20          # the packet's mark changed: value = new mark
@@ -71,6 +71,9 @@ cdef struct Recorder:
     Rewrite* rewrites       # of the packet that walks now; only from RECORD_STEPS on
     uint32_t n_rewrites
     uint32_t rewrites_size
+    char* text              # the log lines of the packet that walks now, one behind the other (nf_log.pyx)
+    uint32_t text_used
+    uint32_t text_size
     uint64_t rules_tried    # over all packets: rules that Linux would have tried
 
 
@@ -83,6 +86,7 @@ cdef Rewrite* recorder_rewrite(Recorder* rec) noexcept nogil    # a new place in
 cdef inline void recorder_begin(Recorder* rec) noexcept nogil:
     rec.count = 0
     rec.n_rewrites = 0
+    rec.text_used = 0
     rec.depth = 0
     rec.hash = 0xCBF29CE484222325
 

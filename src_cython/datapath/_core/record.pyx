@@ -14,6 +14,9 @@ cdef int recorder_init(Recorder* rec) except -1:
     rec.n_rewrites = 0
     rec.rewrites_size = 0
     rec.rules_tried = 0
+    rec.text = NULL
+    rec.text_used = 0
+    rec.text_size = 0
     rec.hash = 0
     rec.capacity = FIRST_STEPS
     rec.steps = <Step*>malloc(FIRST_STEPS * sizeof(Step))
@@ -24,6 +27,8 @@ cdef int recorder_init(Recorder* rec) except -1:
 
 cdef void recorder_free(Recorder* rec) noexcept nogil:
     free(rec.steps)
+    free(rec.text)
+    rec.text = NULL
     free(rec.rewrites)
     rec.steps = NULL
     rec.rewrites = NULL

@@ -5,6 +5,12 @@ from datapath._core.targets.masquerade cimport target_masquerade
 from datapath._core.targets.netmap cimport target_netmap
 from datapath._core.targets.redirect cimport target_redirect
 from datapath._core.targets.snat cimport target_snat
+from datapath._core.targets.log cimport LogTarget, target_log, target_trace
+from datapath._core.targets.mark cimport ConnmarkTarget, MarkTarget, target_connmark, target_mark
+from datapath._core.targets.nfqueue cimport target_nfqueue
+from datapath._core.targets.notrack cimport target_notrack
+from datapath._core.targets.tos cimport TosTarget, target_tos
+from datapath._core.targets.ttl cimport TtlTarget, target_ttl
 from datapath._core.targets.unknown cimport target_unknown
 
 TARGET_KINDS = {}
@@ -24,3 +30,11 @@ enter("SNAT", target_snat, sizeof(NatRange))
 enter("MASQUERADE", target_masquerade, sizeof(NatRange))
 enter("REDIRECT", target_redirect, sizeof(NatRange))
 enter("NETMAP", target_netmap, sizeof(NatRange))
+enter("MARK", target_mark, sizeof(MarkTarget))
+enter("CONNMARK", target_connmark, sizeof(ConnmarkTarget))
+enter("TOS", target_tos, sizeof(TosTarget))
+enter("TTL", target_ttl, sizeof(TtlTarget))
+enter("LOG", target_log, sizeof(LogTarget))
+enter("TRACE", target_trace, 0)
+enter("NOTRACK", target_notrack, 0)
+enter("NFQUEUE", target_nfqueue, 0)
