@@ -11,6 +11,7 @@ from datapath._core.wire cimport load_be16
 cdef enum:
     PROTOCOL_UNREAD = -2    # IPv6: no rule has asked yet
     PROTOCOL_BROKEN = -1    # IPv6: the chain of extension headers cannot be followed
+    PROTOCOL_CUT = -3       # IPv6: the capture has cut it off
     IP6_HEADER = 40
 
 
@@ -31,8 +32,8 @@ cdef inline bint ip6_is_extension(uint8_t header) noexcept nogil:
     return header == 0 or header == 43 or header == 44 or header == 51 or header == 60
 
 
-cdef inline int ip6_find_protocol(const Packet* pkt, uint8_t* broken) noexcept nogil:
-    """The transport protocol behind the extension headers, or -1; *broken: Linux drops a packet when a rule says -p.
+cdef inline int ip6_find_protocol(const Packet* pkt) noexcept nogil:
+    """The transport protocol behind the extension headers, or PROTOCOL_BROKEN: then Linux drops it when a rule says -p.
 
     ipv6_find_hdr with target -1, as ip6_packet_match calls it. Of a later fragment whose next header is another
     extension header the protocol is not known, and the packet is dropped likewise.
@@ -41,15 +42,12 @@ cdef inline int ip6_find_protocol(const Packet* pkt, uint8_t* broken) noexcept n
     cdef uint32_t at = IP6_HEADER
     cdef uint8_t header = ip[6]
     cdef uint32_t length
-    broken[0] = 0
     while ip6_is_extension(header):
         if not packet_has(pkt, at, 4 if header != 44 else 8):
-            broken[0] = 1
-            return PROTOCOL_BROKEN
+            return PROTOCOL_CUT if at + 8 <= pkt.len else PROTOCOL_BROKEN
         if header == 44:
             if load_be16(ip + at + 2) & 0xFFF8:
                 if ip6_is_extension(ip[at]):
-                    broken[0] = 1
                     return PROTOCOL_BROKEN
                 return ip[at]
             length = 8
@@ -58,7 +56,6 @@ cdef inline int ip6_find_protocol(const Packet* pkt, uint8_t* broken) noexcept n
         else:
             length = (<uint32_t>ip[at + 1] + 1) * 8
         if pkt.len < at + length:
-            broken[0] = 1
             return PROTOCOL_BROKEN
         header = ip[at]
         at += length
@@ -97,10 +94,9 @@ cdef inline void view_read(HeaderView* view, Walk* walk) noexcept nogil:
 
 
 cdef inline int view_protocol(HeaderView* view, Walk* walk) noexcept nogil:
-    """The protocol that -p is compared with; -1 with walk.hotdrop for a broken IPv6 packet."""
-    cdef uint8_t broken = 0
+    """The protocol that -p is compared with; PROTOCOL_BROKEN with walk.hotdrop, or PROTOCOL_CUT."""
     if view.protocol == PROTOCOL_UNREAD:
-        view.protocol = ip6_find_protocol(walk.pkt, &broken)
+        view.protocol = ip6_find_protocol(walk.pkt)
     if view.protocol == PROTOCOL_BROKEN:
         walk.hotdrop = 1
     return view.protocol

@@ -168,6 +168,14 @@ cdef class NetNamespace:
         """Replace tables by compiled ones, as iptables-restore does (datapath.compiler.program.compile_ruleset makes them)."""
         program_load(&self.net, family, compiled)
 
+    def log_line(self, unsigned long long value) -> str:
+        """The line that a log step (its value) of the latest packet refers to."""
+        cdef uint32_t offset = <uint32_t>(value >> 32)
+        cdef uint32_t length = <uint32_t>(value & 0xFFFFFFFF)
+        if <uint64_t>offset + length > self.net.recorder.text_used:
+            raise IndexError("the line is gone: it belonged to an earlier packet")
+        return self.net.recorder.text[offset:offset + length].decode("utf-8", "replace")
+
     def counters(self, int family) -> dict:
         """{"filter/FORWARD/1": (packets, bytes), "filter/FORWARD/policy": ...}."""
         return program_counters(&self.net, family)

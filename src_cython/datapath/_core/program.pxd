@@ -40,6 +40,7 @@ cdef enum HeaderPart:       # what a STEP_NOT_MATCHED names
     PART_OUT = 4
     PART_PROTOCOL = 5
     PART_FRAGMENT = 6
+    PART_UNKNOWN = 7        # the capture has cut off what the rule asks for
 
 
 cdef enum RuleShape:        # by what a rule can be found without trying its neighbours
@@ -109,6 +110,8 @@ cdef struct Table:
     uint8_t* arena
     WideAddresses* wide
     InterfacePattern* patterns
+    char* chain_names       # 32 bytes each
+    char name[32]
     int32_t n_rules
     int32_t n_chains
     uint32_t arena_size

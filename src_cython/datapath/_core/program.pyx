@@ -1,12 +1,14 @@
 """Running a table's chains over a packet (net/ipv4/netfilter/ip_tables.c, ipt_do_table, and its IPv6 twin)."""
 from cpython.ref cimport Py_DECREF, Py_INCREF
 from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
+from libc.stdio cimport snprintf
 from libc.stdlib cimport calloc, free, realloc
 
 from datapath._core.context cimport family_index
-from datapath._core.header_view cimport HeaderView, view_addresses, view_protocol, view_read
+from datapath._core.header_view cimport PROTOCOL_CUT, HeaderView, view_addresses, view_protocol, view_read
 from datapath._core.match_base cimport MATCH_NO, MATCH_UNKNOWN, MATCH_YES, OpHeader, TargetFunction
 from datapath._core.nat_binding cimport nat_decided
+from datapath._core.nf_log cimport LOG_DEFAULT, LOG_TRACE, log_packet
 from datapath._core.program_tables cimport table_free, table_load
 from datapath._core.record cimport (
     RECORD_NOTHING, RECORD_WHY, STEP_NOT_MATCHED, STEP_POLICY, STEP_RETURN, STEP_RULE, STEP_UNKNOWN, Recorder, record)
@@ -50,6 +52,8 @@ cdef int header_protocol(const Rule* rule, HeaderView* view, Walk* walk) noexcep
     cdef int32_t protocol
     if rule.protocol:
         protocol = view_protocol(view, walk)
+        if protocol == PROTOCOL_CUT:
+            return PART_UNKNOWN
         if protocol < 0 or (protocol == rule.protocol) == ((rule.flags & RULE_NOT_PROTOCOL) != 0):
             return PART_PROTOCOL
     if rule.flags & (RULE_FRAGMENT | RULE_NOT_FRAGMENT):
@@ -84,7 +88,7 @@ cdef inline int rule_matches(Traversal* t, const Rule* rule) noexcept nogil:
     cdef OpHeader* op
     t.failed = header_part(t.table, rule, &t.view, t.walk)
     if t.failed:
-        return MATCH_NO
+        return MATCH_UNKNOWN if t.failed == PART_UNKNOWN else MATCH_NO
     if rule.n_matches == 0:
         return MATCH_YES
     op = <OpHeader*>(t.table.arena + rule.matches)
@@ -169,6 +173,22 @@ cdef inline void record_rule(Traversal* t, int32_t rule, int32_t tried, uint8_t 
            rule - t.table.chains[t.chain].first + 1, tried_word(tried, target_chain), False)
 
 
+cdef void trace(Traversal* t, int32_t chain, const char* what, int32_t number) noexcept nogil:
+    """trace_packet: the line that TRACE has asked for."""
+    cdef char prefix[128]
+    snprintf(prefix, 128, b"TRACE: %s:%s:%s:%u ", t.table.name, t.table.chain_names + 32 * chain, what, <unsigned int>number)
+    t.walk.rule_table = t.table.number
+    log_packet(t.walk, LOG_TRACE, LOG_DEFAULT, prefix)
+
+
+cdef void trace_rule(Traversal* t, const Rule* rule, int32_t at) noexcept nogil:
+    """A verdict without any condition looks to Linux like the end that it has itself put behind each chain."""
+    cdef const char* what = b"rule"
+    if rule.flags & RULE_UNCONDITIONAL:
+        what = b"policy" if t.chain == t.table.entry[t.walk.hook] else b"return"
+    trace(t, t.chain, what, at - t.table.chains[t.chain].first + 1)
+
+
 cdef int run_target(Traversal* t, const Rule* rule, int32_t at, int32_t tried) noexcept nogil:
     """Carry out an extension's target. Its step stands before the steps that the target itself makes."""
     cdef Walk* walk = t.walk
@@ -196,6 +216,8 @@ cdef int apply_policy(Traversal* t, int32_t tried) noexcept nogil:
     chain.bytes += t.walk.pkt.len
     record(&t.walk.net.recorder, STEP_POLICY, t.walk.hook, t.table.number, <uint8_t>chain.policy, number, chain.count,
            tried_word(tried, -1), False)
+    if t.walk.pkt.nf_trace:
+        trace(t, number, b"policy", chain.count + 1)
     return chain.policy
 
 
@@ -205,6 +227,8 @@ cdef bint leave_chain(Traversal* t, Program* program, int32_t bottom, bint by_ru
     if not by_rule and t.chain != t.table.entry[t.walk.hook]:
         record(&t.walk.net.recorder, STEP_RETURN, t.walk.hook, t.table.number, 0, t.chain, t.table.chains[t.chain].count,
                tried_word(tried, -1), False)
+        if t.walk.pkt.nf_trace:
+            trace(t, t.chain, b"return", t.table.chains[t.chain].count + 1)
     if program.depth == bottom:
         return False
     program.depth -= 1
@@ -251,6 +275,8 @@ cdef int traverse(Traversal* t, Program* program) noexcept nogil:
             return NF_UNKNOWN
         rule.packets += 1
         rule.bytes += t.walk.pkt.len
+        if t.walk.pkt.nf_trace:
+            trace_rule(t, rule, at)
         if rule.action == ACTION_TARGET:
             verdict = run_target(t, rule, at, tried)
             if t.walk.hotdrop:

@@ -1,7 +1,7 @@
 """Copying a compiled table from Python's bytes into a Table that belongs to the node."""
 from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
-from libc.string cimport memcpy
+from libc.string cimport memcpy, strncpy
 
 from datapath._core.match_base cimport MatchFunction, OpHeader
 from datapath._core.match_table cimport MATCHES, match_bind, match_release
@@ -70,6 +70,8 @@ cdef int table_fill(Table* table, Net* net, int family, object compiled) except 
     table.arena_size = <uint32_t>len(compiled.ops)
     table.wide = <WideAddresses*>copy_of(compiled.wide)
     table.patterns = <InterfacePattern*>copy_of(compiled.interfaces)
+    table.chain_names = <char*>copy_of(b"".join([name.encode()[:31].ljust(32, b"\0") for name in compiled.chain_names]))
+    strncpy(table.name, <bytes>compiled.name.encode(), 31)
     table.number = compiled.number
     table.needs = compiled.needs
     for i in range(5):
@@ -106,6 +108,7 @@ cdef void table_free(Table* table) noexcept nogil:
         release_matches(table)
     for i in range(table.n_chains):
         index_free(table.chains[i].index)
+    free(table.chain_names)
     free(table.rules)
     free(table.chains)
     free(table.arena)
