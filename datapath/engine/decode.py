@@ -103,7 +103,7 @@ class Decoder:
             case StepKind.STEP_NEIGHBOUR:
                 return steps.NeighbourAsked(depth, NEIGHBOUR_STATES[arg]) if arg else None
             case StepKind.STEP_LOG:
-                return steps.Logged(depth, self._texts(a))
+                return steps.Logged(depth, self._texts(value))
             case StepKind.STEP_DRAW:
                 return steps.Drawn(depth, DRAWS[arg], value, a == 1)
             case StepKind.STEP_MARK:

@@ -4,6 +4,7 @@ from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
 from libc.stdio cimport snprintf
 from libc.stdlib cimport calloc, free, realloc
 
+from datapath._core.conn cimport IPS_DST_NAT_DONE, IPS_SRC_NAT_DONE
 from datapath._core.context cimport family_index
 from datapath._core.header_view cimport PROTOCOL_CUT, HeaderView, view_addresses, view_protocol, view_read
 from datapath._core.match_base cimport MATCH_NO, MATCH_UNKNOWN, MATCH_YES, OpHeader, TargetFunction
@@ -13,7 +14,7 @@ from datapath._core.program_tables cimport table_free, table_load
 from datapath._core.record cimport (
     RECORD_NOTHING, RECORD_WHY, STEP_NOT_MATCHED, STEP_POLICY, STEP_RETURN, STEP_RULE, STEP_UNKNOWN, Recorder, record)
 from datapath._core.rule_index cimport Cursor, cursor_next, cursor_seek
-from datapath._core.verdict cimport NF_ACCEPT, NF_DROP, NF_UNKNOWN, TABLE_NAT, TABLES, XT_CONTINUE, XT_GOTO, XT_JUMP, XT_RETURN
+from datapath._core.verdict cimport HOOK_INPUT, HOOK_POSTROUTING, NF_ACCEPT, NF_DROP, NF_UNKNOWN, TABLE_NAT, TABLES, XT_CONTINUE, XT_GOTO, XT_JUMP, XT_RETURN
 
 cdef enum:
     DEEPEST = 1 << 20       # frames: more than any table that loads can need, nested traversals included
