@@ -1,7 +1,10 @@
 # The packet in flight: what sk_buff is to Linux.
 from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t, uint64_t
 
+from libc.string cimport memcpy
+
 from datapath._core.conn cimport CtEntry
+from datapath._core.tuples cimport Addr
 from datapath._core.wire cimport load_be16
 
 
@@ -61,16 +64,17 @@ cdef struct Packet:  # see below for the fields that only the walk itself uses
     uint64_t serial         # number of the packet in the replay
     Packet* next            # in the list that holds it: free list, backlog, a neighbour's queue, fragments
     uint8_t forwarded       # IPSKB_FORWARDED, IP6SKB_FORWARDED
-    uint8_t redirect        # IPSKB_DOREDIRECT
     uint8_t rerouted        # IPSKB_REROUTED: a later POSTROUTING skips nothing of ours, xfrm only
     uint8_t ignore_df       # skb->ignore_df: may be cut in spite of DF
     uint8_t frag_pmtu       # IPSKB_FRAG_PMTU: some fragment had DF
     uint8_t options         # bytes of IPv4 options that were understood (IPCB(skb)->opt.optlen)
     uint8_t depth           # Recorder.depth of its walk
+    uint8_t no_mc_loop      # its socket has IP_MULTICAST_LOOP off
     uint8_t main            # the packet of the call: its end is the outcome of the call
     uint8_t no_transport    # no transport header could be found: ipv6_find_hdr failed (a rule with -p drops the packet at once)
     uint8_t options_bad     # IPv4 options could not be understood
-    uint8_t redirected      # NAT gave it a new destination in PREROUTING: the route that came with it is forgotten
+    uint8_t strict_route    # IPCB opt.is_strictroute
+    uint8_t source_routed   # IPCB opt.srr, IP6CB srcrt
     uint16_t ip6_nhoff      # IP6CB nhoff: where the field stands that names the current header
     uint8_t* pieces         # sizes of the fragments that it was reassembled from (uint16_t), NULL: it was whole; owned
     uint32_t n_pieces
@@ -79,6 +83,23 @@ cdef struct Packet:  # see below for the fields that only the walk itself uses
 cdef inline uint8_t* packet_ip(const Packet* pkt) noexcept nogil:
     """The IP header. Its fixed part is present once packet_receive has accepted it."""
     return pkt.head + pkt.net
+
+
+cdef inline Addr address_at(const uint8_t* p, uint8_t family) noexcept nogil:
+    """The address that stands at p; 4 or 16 bytes."""
+    cdef Addr found
+    found.q[0] = 0
+    found.q[1] = 0
+    memcpy(&found, p, 4 if family == 4 else 16)
+    return found
+
+
+cdef inline Addr packet_source(const Packet* pkt) noexcept nogil:
+    return address_at(pkt.head + pkt.net + (12 if pkt.family == 4 else 8), pkt.family)
+
+
+cdef inline Addr packet_destination(const Packet* pkt) noexcept nogil:
+    return address_at(pkt.head + pkt.net + (16 if pkt.family == 4 else 24), pkt.family)
 
 
 cdef inline uint8_t* packet_transport(const Packet* pkt) noexcept nogil:
