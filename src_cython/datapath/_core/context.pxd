@@ -45,6 +45,7 @@ cdef struct Sysctls:  # net.* values that the path reads, family-wide; per-devic
     # net.ipv6
     uint8_t forwarding6
     uint8_t hop_limit6
+    uint8_t fwmark_reflect6
     uint32_t icmp6_ratelimit        # ms
     uint8_t icmp6_ratemask[32]
     uint8_t icmp6_echo_ignore_all

@@ -37,7 +37,17 @@ cdef struct DeviceAddress:
     uint8_t home
 
 
+cdef struct NeighbourParameters:    # net.ipv4.neigh.<dev>.*, net.ipv6.neigh.<dev>.*
+    uint32_t retrans_ms
+    uint32_t mcast_solicit
+    uint32_t ucast_solicit
+    uint32_t app_solicit
+    uint32_t unres_qlen_bytes
+    uint8_t known           # 0: not read, the kernel's defaults hold
+
+
 cdef struct Device:
+    NeighbourParameters neigh[2]    # IPv4, IPv6
     char name[16]
     uint32_t ifindex
     uint8_t kind            # DeviceKind

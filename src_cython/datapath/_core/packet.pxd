@@ -58,6 +58,7 @@ cdef struct Packet:  # see below for the fields that only the walk itself uses
     uint32_t uid
     uint32_t gid
     int32_t dev             # index of the device that it is on
+    int32_t in_dev          # the device that it was received on (skb_iif), -1
     int32_t route           # index into Net.routes of the decision that holds (-1: none yet)
     uint32_t frag_max_size  # IP6CB/IPCB frag_max_size: the largest fragment before reassembly
     uint32_t gso_size       # 0: not a stack of segments
@@ -73,9 +74,17 @@ cdef struct Packet:  # see below for the fields that only the walk itself uses
     uint8_t main            # the packet of the call: its end is the outcome of the call
     uint8_t no_transport    # no transport header could be found: ipv6_find_hdr failed (a rule with -p drops the packet at once)
     uint8_t options_bad     # IPv4 options could not be understood
+    Addr scratch            # whom a packet that is being made is for, until its header is written
+    uint8_t opt_rr          # IPCB opt: where record route, timestamp and source route stand in the header; 0: not there
+    uint8_t opt_ts
+    uint8_t opt_srr
+    uint8_t opt_need        # OptionNeed of ip_options.pxd
+    Addr srr_hop            # IPCB opt.nexthop, when opt_need says that it is hit
     uint8_t strict_route    # IPCB opt.is_strictroute
     uint8_t source_routed   # IPCB opt.srr, IP6CB srcrt
     uint16_t ip6_nhoff      # IP6CB nhoff: where the field stands that names the current header
+    uint32_t piece_offset   # in a reassembly queue: where its data belongs
+    uint32_t transport_of_piece     # and where it begins in this packet
     uint8_t* pieces         # sizes of the fragments that it was reassembled from (uint16_t), NULL: it was whole; owned
     uint32_t n_pieces
 

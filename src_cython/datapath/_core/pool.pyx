@@ -3,6 +3,7 @@ from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcpy, memset
 
 from datapath._core.conntrack cimport conntrack_put
+from datapath._core.conntrack cimport conntrack_put
 from datapath._core.packet cimport HEADROOM
 
 cdef enum:
@@ -60,6 +61,7 @@ cdef void packet_clear(Packet* pkt) noexcept nogil:
     pkt.mac = HEADROOM
     pkt.net = HEADROOM
     pkt.dev = -1
+    pkt.in_dev = -1
     pkt.route = -1
 
 
@@ -114,5 +116,8 @@ cdef Packet* packet_copy(Net* net, const Packet* old) noexcept nogil:
     pkt.size = size
     pkt.next = NULL
     pkt.ct = NULL
+    pkt.main = 0
+    pkt.pieces = NULL
+    pkt.n_pieces = 0
     memcpy(head + old.mac, old.head + old.mac, old.net - old.mac + old.present)
     return pkt

@@ -63,7 +63,7 @@ cdef bint complete_header(Net* net, Packet* pkt, const Flow* flow) noexcept nogi
     if ip[12] == 0 and ip[13] == 0 and ip[14] == 0 and ip[15] == 0:
         memcpy(ip + 12, flow.src.b, 4)
     store_be16(ip + 2, <uint16_t>pkt.len)
-    if load_be16(ip + 4) == 0:
+    if load_be16(ip + 4) == 0 and not load_be16(ip + 6) & 0x4000:
         store_be16(ip + 4, <uint16_t>draw_u32(&net.draws))
     store_be16(ip + 10, 0)
     store_be16(ip + 10, <uint16_t>~fold(sum_bytes(ip, header)))
