@@ -5,7 +5,7 @@ from libc.string cimport memcmp, memcpy, memset
 from datapath._core.context cimport Walk
 from datapath._core.device cimport Device, DeviceAddress
 from datapath._core.fib cimport RTN_LOCAL, RTN_UNICAST, Flow, RouteDecision
-from datapath._core.neighbour cimport Neighbour, neighbour_lookup, neighbour_update
+from datapath._core.neighbour cimport Neighbour, is_proxy, neighbour_lookup, neighbour_update
 from datapath._core.outcome cimport packet_drop, packet_end
 from datapath._core.packet cimport PACKET_HOST, PACKET_LOOPBACK, PACKET_OTHERHOST, address_at, packet_ip, packet_source
 from datapath._core.pool cimport packet_free, packet_new
@@ -237,11 +237,13 @@ cdef bint filtered(Net* net, int32_t dev, const Arp* arp) noexcept nogil:
     return route_output(net, NULL, &flow, &route) != 0 or route.dev != dev
 
 
-cdef bint stands_in(const Net* net, const Device* dev, int32_t index, const RouteDecision* route, const Arp* arp) noexcept nogil:
+cdef bint stands_in(Net* net, const Device* dev, int32_t index, const RouteDecision* route, const Arp* arp) noexcept nogil:
     """arp_fwd_proxy, arp_fwd_pvlan."""
     cdef uint8_t other
     if route.dev == index:
         return dev.proxy_arp_pvlan and memcmp(arp.sender.b, arp.target.b, 4) != 0
+    if is_proxy(net, 4, index, &arp.target):
+        return True
     if not dev.proxy_arp or dev.medium_id == 0xFF:
         return False
     if dev.medium_id == 0:

@@ -45,7 +45,6 @@ cdef struct Sysctls:  # net.* values that the path reads, family-wide; per-devic
     # net.ipv6
     uint8_t forwarding6
     uint8_t hop_limit6
-    uint8_t fwmark_reflect6
     uint32_t icmp6_ratelimit        # ms
     uint8_t icmp6_ratemask[32]
     uint8_t icmp6_echo_ignore_all
@@ -102,6 +101,7 @@ cdef struct Walk:  # one packet in flight at one hook
     uint8_t hotdrop         # a match found the packet malformed: drop it at once
     int32_t in_dev          # -1: none
     int32_t out_dev         # -1: none
+    int32_t error           # what the sending process hears of NF_DROP, if not EPERM (NF_DROP_ERR)
     uint8_t drop_reason     # set by whoever returns NF_DROP; DROP_NONE means NETFILTER_DROP
     int32_t rule_chain      # the rule that runs now, for targets that name themselves (NAT, LOG)
     int32_t rule_number

@@ -1,4 +1,6 @@
 """Extension headers (net/ipv6/exthdrs_core.c, ipv6_find_hdr and ipv6_skip_exthdr)."""
+from libc.stdint cimport uint16_t
+
 from datapath._core.packet cimport packet_has, packet_ip
 from datapath._core.wire cimport load_be16
 

@@ -43,6 +43,7 @@ cdef struct RouteDecision:  # struct fib_result and rtable: the answer
     uint8_t has_gateway
     uint8_t gateway_family  # 6 for a `via inet6` next hop of an IPv4 route
     uint8_t onlink
+    uint8_t has_source      # the route itself names a source
     int32_t error           # 0, or a positive errno: EHOSTUNREACH, ENETUNREACH, EACCES, EINVAL
     int32_t dev             # the device to leave by (for RTN_LOCAL the loopback, or the VRF)
     int32_t route           # number of the route that matched, as in the host's file; -1: none

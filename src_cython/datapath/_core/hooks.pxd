@@ -17,5 +17,5 @@ cdef enum HookPriority:  # enum nf_ip_hook_priorities
 
 
 cdef int hooks_register(Net* net, int family, int hook, int32_t priority, HookFunction function, int arg) except -1
-cdef void hooks_clear(Net* net, int family) noexcept nogil
+cdef int hooks_rebuild(Net* net, int family) except -1     # after tables were loaded: who takes part follows from Net.families
 cdef int hook_run(Walk* walk, uint8_t hook) noexcept nogil  # NF_ACCEPT, NF_DROP, NF_STOLEN, NF_QUEUE, NF_UNKNOWN

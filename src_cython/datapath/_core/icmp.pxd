@@ -15,3 +15,4 @@ cdef bint packet_route(Net* net, Packet* pkt, Flow* flow) noexcept nogil        
 cdef void write_ipv4_header(Packet* pkt, uint8_t tos, uint16_t id, uint16_t frag, uint8_t ttl, const Addr* src, const Addr* dst) noexcept nogil
 cdef void write_ipv6_header(Packet* pkt, uint32_t flow, uint8_t hops, const Addr* src, const Addr* dst) noexcept nogil
 cdef uint16_t transport_checksum(const Packet* pkt) noexcept nogil  # over pseudo-header and payload; the field itself must be 0
+cdef uint8_t hop_limit(const Net* net, const Packet* pkt) noexcept nogil                # ip4_dst_hoplimit, ip6_dst_hoplimit of its route

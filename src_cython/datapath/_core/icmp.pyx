@@ -230,7 +230,7 @@ cdef bint ipv6_error_source(Walk* walk, Flow* flow) noexcept nogil:
         return True
     question = flow[0]
     memset(&route, 0, sizeof(RouteDecision))
-    if route_output(net, NULL, &question, &route) == 0 and not addr_is_zero(&route.source):
+    if route_output(net, NULL, &question, &route) == 0 and route.has_source:
         return True
     if walk.in_dev >= 0:
         select_source(net, 6, walk.in_dev, &flow.dst, 0, &flow.src)

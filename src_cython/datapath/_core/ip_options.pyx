@@ -1,13 +1,12 @@
 """IPv4 options (net/ipv4/ip_options.c)."""
-from libc.stdint cimport int32_t, uint64_t
+from libc.stdint cimport int32_t, uint16_t
 from libc.string cimport memcmp, memcpy, memset
 
 from datapath._core.fib cimport RTN_LOCAL, RTN_UNICAST, Flow, RouteDecision
 from datapath._core.icmp cimport icmp_send
 from datapath._core.neighbour cimport next_hop
 from datapath._core.packet cimport PACKET_HOST, address_at, packet_destination, packet_ip, packet_source
-from datapath._core.route cimport address_type, route_input, route_output, select_source
-from datapath._core.fib cimport fib_lookup
+from datapath._core.route cimport address_type, fib_lookup, route_input, select_source
 from datapath._core.tuples cimport addr_is_zero
 from datapath._core.wire cimport fold, store_be16, store_be32, sum_bytes
 

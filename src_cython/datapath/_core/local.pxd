@@ -5,4 +5,4 @@ from datapath._core.context cimport Net, Walk
 
 
 cdef void local_receive(Walk* walk) noexcept nogil      # ip_local_deliver_finish, ip6_input_finish; the packet is given away
-cdef bint multicast_joined(const Net* net, int32_t dev, const uint8_t* group) noexcept nogil     # 4 or 16 bytes by their first
+cdef bint multicast_joined(Net* net, int32_t dev, const uint8_t* group) noexcept nogil     # 4 or 16 bytes by their first

@@ -14,6 +14,7 @@ cdef enum NeighbourState:   # NUD_*. Ageing is not emulated: an entry that has a
     NUD_VALID = 2           # REACHABLE, STALE, DELAY, PROBE
     NUD_FAILED = 3
     NUD_PERMANENT = 4       # and NOARP: never changed by what is heard
+    NUD_PROXY = 5           # not a neighbour: the node answers for it (struct pneigh_entry)
 
 
 cdef struct WaitingPacket:
@@ -48,13 +49,14 @@ cdef struct Neighbours:
 
 cdef int neighbours_init(Net* net) except -1
 cdef void neighbours_free(Net* net) noexcept nogil
-cdef int neighbours_load(Net* net, object entries) except -1    # [(family, address bytes, device, link address or None, state name)]; None: no table was given
-cdef list neighbours_entries(Net* net)                          # the same, as they are now
+cdef int neighbours_load(Net* net, object entries) except -1    # CompiledHost.neighbours; None: no table was given
+cdef list neighbours_entries(Net* net)      # [(device, address of 16 bytes, family, link address or b"", state bits as in the kernel)]
 
 cdef void next_hop(const Net* net, const Packet* pkt, Addr* hop) noexcept nogil     # rt_nexthop, rt6_nexthop
 cdef void neighbour_output(Net* net, Packet* pkt) noexcept nogil    # neigh_output; the packet is given away
 cdef Neighbour* neighbour_lookup(Net* net, uint8_t family, int32_t dev, const Addr* addr, bint create) noexcept nogil
 cdef void neighbour_update(Net* net, Neighbour* neigh, const uint8_t* mac, bint override) noexcept nogil   # neigh_update to a valid state
 cdef NeighbourParameters neighbour_parameters(const Net* net, int32_t dev, uint8_t family) noexcept nogil
+cdef bint is_proxy(Net* net, uint8_t family, int32_t dev, const Addr* addr) noexcept nogil  # pneigh_lookup
 cdef uint64_t neighbours_due(Net* net) noexcept nogil
 cdef void neighbours_advance(Net* net) noexcept nogil               # the timers that are due

@@ -30,6 +30,13 @@ cdef enum:
     RESOLVED = 0            # what STEP_NEIGHBOUR says
     ASKED = 1
     FAILED = 2
+    STATE_INCOMPLETE = 1    # NUD_* as the kernel prints them
+    STATE_REACHABLE = 2
+    STATE_FAILED = 0x20
+    STATE_NOARP = 0x40
+    STATE_PERMANENT = 0x80
+    FLAG_PROXY = 2
+    PROXY_FAMILY = 0x80     # proxies stand in the same table, as another family
 
 
 
@@ -73,27 +80,28 @@ cdef void neighbours_free(Net* net) noexcept nogil:
 
 
 cdef int neighbours_load(Net* net, object entries) except -1:
+    """Replace the table. What is not PERMANENT or NOARP but has an address is taken to be reachable."""
     cdef Neighbours* table = <Neighbours*>net.neighbours
     cdef Neighbour* neigh
     cdef Addr addr
     cdef bytes packed
-    cdef bytes mac
+    cdef bytes link
     forget_all(net, table)
     table.known = entries is not None
-    for family, packed, dev, link, state in entries or ():
-        memset(&addr, 0, sizeof(Addr))
-        memcpy(&addr, <const char*>packed, 4 if family == 4 else 16)
-        neigh = neighbour_lookup(net, family, dev, &addr, True)
+    for dev, packed, family, link, state, flags in entries or ():
+        memcpy(&addr, <const char*>packed, 16)
+        neigh = neighbour_lookup(net, family | (PROXY_FAMILY if flags & FLAG_PROXY else 0), dev, &addr, True)
         if neigh == NULL:
             raise MemoryError
         neigh.state = NUD_FAILED
-        if state in ("PERMANENT", "NOARP"):
+        if flags & FLAG_PROXY:
+            neigh.state = NUD_PROXY
+        elif state & (STATE_PERMANENT | STATE_NOARP):
             neigh.state = NUD_PERMANENT
-        elif link is not None and state not in ("FAILED", "INCOMPLETE", "NONE"):
+        elif len(link) == 6 and not state & (STATE_FAILED | STATE_INCOMPLETE):
             neigh.state = NUD_VALID
-        if link is not None:
-            mac = link
-            memcpy(neigh.mac, <const char*>mac, 6)
+        if len(link) == 6:
+            memcpy(neigh.mac, <const char*>link, 6)
     return 0
 
 
@@ -102,12 +110,13 @@ cdef list neighbours_entries(Net* net):
     cdef Neighbour* neigh
     cdef list found = []
     cdef int i
-    names = {NUD_NONE: "NONE", NUD_INCOMPLETE: "INCOMPLETE", NUD_VALID: "REACHABLE", NUD_FAILED: "FAILED", NUD_PERMANENT: "PERMANENT"}
+    bits = {NUD_NONE: 0, NUD_INCOMPLETE: STATE_INCOMPLETE, NUD_VALID: STATE_REACHABLE, NUD_FAILED: STATE_FAILED, NUD_PERMANENT: STATE_PERMANENT}
     for i in range(4096):
         neigh = table.buckets[i]
         while neigh != NULL:
-            link = (<char*>neigh.mac)[:6] if neigh.state == NUD_VALID or neigh.state == NUD_PERMANENT else None
-            found.append((neigh.family, (<char*>neigh.addr.b)[:4 if neigh.family == 4 else 16], neigh.dev, link, names[neigh.state]))
+            if neigh.state != NUD_PROXY:
+                link = (<char*>neigh.mac)[:6] if neigh.state == NUD_VALID or neigh.state == NUD_PERMANENT else b""
+                found.append((neigh.dev, (<char*>neigh.addr.b)[:16], neigh.family, link, bits[neigh.state]))
             neigh = neigh.hash_next
     return found
 
@@ -172,6 +181,7 @@ cdef void construct(Net* net, Neighbours* table, Neighbour* neigh) noexcept nogi
         neigh.state = NUD_VALID
         neigh.updated_ns = 0
         neigh.mac[0] = 2
+        neigh.mac[1] = 0xFF
         if neigh.family == 4:
             memcpy(neigh.mac + 2, neigh.addr.b, 4)
         elif neigh.addr.b[11] == 0xFF and neigh.addr.b[12] == 0xFE:     # made from the link address (RFC 4291, appendix A)
@@ -180,6 +190,10 @@ cdef void construct(Net* net, Neighbours* table, Neighbour* neigh) noexcept nogi
             memcpy(neigh.mac + 3, neigh.addr.b + 13, 3)
         else:
             memcpy(neigh.mac + 2, neigh.addr.b + 12, 4)
+
+
+cdef bint is_proxy(Net* net, uint8_t family, int32_t dev, const Addr* addr) noexcept nogil:
+    return neighbour_lookup(net, family | <uint8_t>PROXY_FAMILY, dev, addr, False) != NULL
 
 
 cdef bint address_needs_no_question(const Device* dev, const Addr* hop, uint8_t family, uint8_t* mac) noexcept nogil:

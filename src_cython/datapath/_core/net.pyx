@@ -3,24 +3,29 @@ from libc.stdint cimport int32_t, uint32_t, uint64_t, uint8_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy, memset
 
+from datapath._core.backlog cimport backlog_free, backlog_init
 from datapath._core.context cimport ROUTES
+from datapath._core.defrag cimport fragments_free, fragments_init
 from datapath._core.fib cimport RouteDecision
 from datapath._core.draws cimport Shown
 from datapath._core.nat cimport nat_undo
+from datapath._core.hooks cimport hooks_rebuild
+from datapath._core.icmp_limit cimport icmp_limits_free, icmp_limits_init
+from datapath._core.neighbour cimport neighbours_entries, neighbours_free, neighbours_init, neighbours_load
 from datapath._core.nat_source cimport nat_free, nat_init, nat_rules
 from datapath._core.conntrack cimport conntrack_free, conntrack_init
 from datapath._core.ct_sysctl cimport conntrack_sysctl_set
 from datapath._core.ct_view cimport view_delete, view_entries, view_load, view_start, view_stats, view_track
 from datapath._core.output cimport outputs_free, outputs_init, outputs_take
 from datapath._core.packet cimport Packet, packet_ip
-from datapath._core.pool cimport packet_free, packet_new, packet_reserve, pool_free, pool_init
+from datapath._core.pool cimport packet_free, packet_new, packet_reserve, pool_free, pool_in_use, pool_init
 from datapath._core.program cimport program_counters, program_free, program_load, program_tables
 from datapath._core.recent cimport recent_export, recent_free, recent_import
 from datapath._core.record cimport Rewrite, Step, recorder_begin, recorder_free, recorder_init
 from datapath._core.route cimport fib_free, fib_load
 from datapath._core.route_query cimport route_query
 from datapath._core.tuples cimport Addr
-from datapath._core.walk cimport walk_local_out, walk_receive
+from datapath._core.walk cimport walk_advance, walk_local_out, walk_receive
 
 cdef enum:
     FRAME_MAX = 262144      # the largest record of a capture that is played
@@ -52,13 +57,21 @@ cdef class NetNamespace:
         outputs_init(&self.net)
         conntrack_init(&self.net)
         nat_init(&self.net)
+        backlog_init(&self.net)
+        icmp_limits_init(&self.net)
+        fragments_init(&self.net)
+        neighbours_init(&self.net)
 
     def __dealloc__(self):
+        neighbours_free(&self.net)
+        fragments_free(&self.net)
+        icmp_limits_free(&self.net)
+        backlog_free(&self.net)
         program_free(&self.net)
         recent_free(&self.net)
         outputs_free(&self.net)
-        pool_free(&self.net)
         conntrack_free(&self.net)
+        pool_free(&self.net)
         nat_free(&self.net)
         free(self.net.routes)
         recorder_free(&self.net.recorder)
@@ -124,6 +137,10 @@ cdef class NetNamespace:
         """Let time pass without a packet: retries, reassembly and neighbours that give up."""
         self._begin(now_ns)
 
+    def neighbours(self) -> list:
+        """The neighbour table: [(device, address of 16 bytes, family, link address or b"", NUD_* bits)]."""
+        return neighbours_entries(&self.net)
+
     def take_outputs(self) -> list:
         """The frames that left since the last time: [(device index, bytes)]."""
         return outputs_take(&self.net)
@@ -155,6 +172,7 @@ cdef class NetNamespace:
     def load_host(self, compiled) -> None:
         """Take devices, addresses, sysctls, routes and policy rules from a CompiledHost, in place of those before."""
         fib_load(&self.net, compiled)
+        neighbours_load(&self.net, compiled.neighbours)
 
     def route_query(self, str kind, int family, dst: bytes, *, src: bytes = b"", iif: int = -1, oif: int = -1, mark: int = 0, tos: int = 0,
                     uid: int = 0, protocol: int = 17, sport: int = 0, dport: int = 0, scope: int = 0, flags: int = 0) -> dict:
@@ -167,6 +185,7 @@ cdef class NetNamespace:
     def load_program(self, int family, compiled) -> None:
         """Replace tables by compiled ones, as iptables-restore does (datapath.compiler.program.compile_ruleset makes them)."""
         program_load(&self.net, family, compiled)
+        hooks_rebuild(&self.net, family)
 
     def log_line(self, unsigned long long value) -> str:
         """The line that a log step (its value) of the latest packet refers to."""
@@ -228,6 +247,25 @@ cdef class NetNamespace:
         return self.net.drop_reason
 
     @property
+    def error(self) -> int:
+        """The errno that the latest send() gave to its process; 0: none."""
+        return self.net.error
+
+    @property
+    def packets_held(self) -> int:
+        """Packets that wait for a neighbour or for the rest of their fragments."""
+        return pool_in_use(&self.net)
+
+    @property
+    def strict(self) -> bool:
+        """Whether no allowance is made for frames that offload left unfinished."""
+        return self.net.strict != 0
+
+    @strict.setter
+    def strict(self, bint value) -> None:
+        self.net.strict = value
+
+    @property
     def now_ns(self) -> int:
         """The latest time that was told."""
         return self.net.now_ns
@@ -256,12 +294,13 @@ cdef class NetNamespace:
         return 0
 
     cdef int _begin(self, uint64_t now_ns) except -1:
-        if now_ns > self.net.now_ns:
-            self.net.now_ns = now_ns
-        view_start(&self.net)
         recorder_begin(&self.net.recorder)
         self.net.outcome = 0
         self.net.drop_reason = 0
+        self.net.error = 0
+        with nogil:
+            walk_advance(&self.net, now_ns)
+        view_start(&self.net)
         return 0
 
     cdef Packet* _packet(self, const uint8_t[::1] data, wire_length, mark) except NULL:
@@ -278,4 +317,5 @@ cdef class NetNamespace:
         pkt.present = <uint32_t>n
         pkt.len = <uint32_t>max(n, wire_length)
         pkt.mark = mark
+        pkt.main = 1
         return pkt

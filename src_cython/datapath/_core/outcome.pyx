@@ -39,5 +39,5 @@ cdef void packet_refused(Walk* walk, int verdict) noexcept nogil:
         packet_end(net, pkt, OUTCOME_UNKNOWN)
         return
     if pkt.main and pkt.local:
-        net.error = EPERM
+        net.error = walk.error if walk.error else EPERM
     packet_drop(net, pkt, walk.hook, walk.drop_reason if walk.drop_reason != DROP_NONE else DROP_NETFILTER_DROP)

@@ -12,6 +12,7 @@ cdef struct PacketPool:
 
 cdef int pool_init(Net* net) except -1
 cdef void pool_free(Net* net) noexcept nogil
+cdef uint32_t pool_in_use(const Net* net) noexcept nogil
 
 cdef Packet* packet_new(Net* net) noexcept nogil                    # NULL: no memory
 cdef void packet_free(Net* net, Packet* pkt) noexcept nogil         # gives its conntrack entry back too

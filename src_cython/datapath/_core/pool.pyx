@@ -31,6 +31,10 @@ cdef void pool_free(Net* net) noexcept nogil:
     net.pool = NULL
 
 
+cdef uint32_t pool_in_use(const Net* net) noexcept nogil:
+    return (<PacketPool*>net.pool).in_use
+
+
 cdef Packet* packet_new(Net* net) noexcept nogil:
     """A packet with an empty buffer: the IP header will stand behind the headroom."""
     cdef PacketPool* pool = <PacketPool*>net.pool

@@ -39,6 +39,7 @@ cdef bint send_route(Net* net, Packet* pkt) noexcept nogil:
         memset(&flow.src, 0, 16)
     flow.iif = -1
     flow.oif = bound
+    flow.bound = bound >= 0
     flow.mark = pkt.mark
     flow.uid = pkt.uid
     flow.protocol = 255     # IPPROTO_RAW

@@ -9,6 +9,7 @@ from libc.string cimport memcmp
 from datapath._core.device cimport DEVICE_LOOPBACK, DEVICE_VLAN, DEVICE_VRF, Device
 from datapath._core.exthdr cimport NEXTHDR_HOP, packet_find_transport
 from datapath._core.hopopts cimport parse_hop_options
+from datapath._core.offload cimport offload_allow
 from datapath._core.packet cimport (
     PACKET_BROADCAST, PACKET_HOST, PACKET_LOOPBACK, PACKET_MULTICAST, PACKET_OTHERHOST, packet_has, packet_ip,
 )
@@ -40,8 +41,11 @@ cdef int link_receive(Net* net, Packet* pkt) noexcept nogil:
     cdef Device* dev = &net.devices[pkt.dev]
     cdef const uint8_t* frame = pkt.head + pkt.mac
     cdef uint32_t taken = 0
+    pkt.in_dev = pkt.dev
     if not dev.up:
         return DROP_DEV_READY
+    if not net.strict:
+        offload_allow(net, pkt, dev.has_link_header)
     if dev.has_link_header:
         if pkt.present < ETH_HEADER:
             return DROP_PKT_TOO_SMALL if pkt.len < ETH_HEADER else DROP_HDR_TRUNC
@@ -57,8 +61,6 @@ cdef int link_receive(Net* net, Packet* pkt) noexcept nogil:
         if pkt.present < 4:
             return DROP_HDR_TRUNC
         enter_vlan(net, pkt)
-    if not net.strict and pkt.len > net.devices[pkt.dev].mtu and net.devices[pkt.dev].kind != DEVICE_LOOPBACK:
-        pkt.gso_size = net.devices[pkt.dev].mtu
     return DROP_NONE
 
 
@@ -84,6 +86,7 @@ cdef void enter_vlan(Net* net, Packet* pkt) noexcept nogil:
         if dev.kind != DEVICE_VLAN or dev.lower != pkt.dev or dev.vlan_id != pkt.vlan & 0xFFF or dev.vlan_proto != proto or not dev.up:
             continue
         pkt.dev = i
+        pkt.in_dev = i
         pkt.vlan_present = 0
         if pkt.type == PACKET_OTHERHOST and memcmp(pkt.head + pkt.mac, dev.mac, 6) == 0:
             pkt.type = PACKET_HOST
@@ -117,8 +120,6 @@ cdef int ip_rcv_core(Net* net, Packet* pkt) noexcept nogil:
     if fold(sum_bytes(ip, header)) != 0xFFFF:
         return DROP_IP_CSUM
     total = load_be16(ip + 2)
-    if total == 0 and pkt.gso_size:     # a stack of segments that was captured before its lengths were written
-        total = pkt.len
     if pkt.len < total:
         return DROP_PKT_TOO_SMALL
     if total < header:

@@ -87,6 +87,8 @@ cdef void decision_of(Net* net, const FibResult* result, uint8_t family, RouteDe
     decision.mtu = result.route.mtu
     decision.hop_limit = result.route.hop_limit
     decision.hops = <uint8_t>min(result.route.n_hops, 255)
+    decision.source = result.route.source
+    decision.has_source = not addr_is_zero(&result.route.source)
     if result.error or result.hop == NULL:
         return
     decision.onlink = (result.hop.flags & HOP_ONLINK) != 0

@@ -14,6 +14,7 @@ cdef inline void walk_begin(Walk* walk, Net* net, Packet* pkt, int32_t in_dev, i
     walk.in_dev = in_dev
     walk.out_dev = out_dev
     walk.drop_reason = 0
+    walk.error = 0
     walk.rule_chain = -1
     walk.rule_number = 0
     walk.rule_table = 0
