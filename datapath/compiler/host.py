@@ -34,8 +34,10 @@ class CompiledDevice:
 
 @dataclass(frozen=True, slots=True)
 class CompiledHost:
-    """Everything that `fib_load` takes. Routes: (family, table, prefix, length, type, tos, metric, scope, source, mtu,
-    hop limit, preference, number in the host's file, hops, made by the kernel); a hop: (device, gateway, gateway's family, flags, scope, weight).
+    """Everything that `fib_load` takes.
+
+    Routes: (family, table, prefix, length, type, tos, metric, scope, source, mtu, hop limit, preference, number in the
+    host's file, hops, made by the kernel); a hop: (device, gateway, gateway's family, flags, scope, weight).
     """
 
     devices: tuple[CompiledDevice, ...]
@@ -64,7 +66,7 @@ def compile_host(host: Host) -> CompiledHost:
     return CompiledHost(
         devices=tuple(compile_device(host, link, numbers, sysctls) for link in host.links),
         sysctls=sysctls.of_node(),
-        routes=tuple(compile_route(host, route, number, numbers) for number, route in enumerate(host.routes)),
+        routes=tuple(compile_route(route, number, numbers) for number, route in enumerate(host.routes)),
         rules=tuple(compile_rule(rule, number, numbers, host) for number, rule in enumerate(host.rules)),
         custom_rules=(custom_rules(host, 4), custom_rules(host, 6)),
         custom_local=any(route.type == "local" and route.family == 4 and route.protocol != "kernel" for route in host.routes),
@@ -150,9 +152,9 @@ def network_bytes(network: IpNetwork | None) -> tuple[bytes, bytes]:
     return address_bytes(network.network_address), address_bytes(network.netmask)
 
 
-def compile_route(host: Host, route: Route, number: int, numbers: dict[str, int]) -> tuple[object, ...]:
+def compile_route(route: Route, number: int, numbers: dict[str, int]) -> tuple[object, ...]:
     """One route. A blackhole and its like have one hop without a device."""
-    hops = tuple(compile_hop(host, route, hop, numbers) for hop in route.next_hops)
+    hops = tuple(compile_hop(route, hop, numbers) for hop in route.next_hops)
     return (
         route.family, route.table, address_bytes(route.destination.network_address), route.destination.prefixlen,
         ROUTE_TYPES[route.type], route.tos, route.metric, route.scope, address_bytes(route.source), route.mtu,
@@ -160,7 +162,7 @@ def compile_route(host: Host, route: Route, number: int, numbers: dict[str, int]
     )
 
 
-def compile_hop(host: Host, route: Route, hop: NextHop, numbers: dict[str, int]) -> tuple[int, bytes, int, int, int, int]:
+def compile_hop(route: Route, hop: NextHop, numbers: dict[str, int]) -> tuple[int, bytes, int, int, int, int]:
     """One next hop. The scope is that of the way to the gateway, or says that the destination is on the link."""
     if hop.device is not None and hop.device not in numbers:
         file = "ip-route.json" if route.family == 4 else "ip6-route.json"

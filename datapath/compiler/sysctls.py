@@ -165,8 +165,8 @@ class Sysctls:
         if name in self.values:
             return self.number(name, default)
         if key == "forwarding" and f"net.{family}.conf.default.forwarding" not in self.values:
-            switch = "net.ipv4.ip_forward" if family == "ipv4" and "net.ipv4.ip_forward" in self.values else f"net.{family}.conf.all.forwarding"
-            return int(bool(self.number(switch, default)))
+            old_name = family == "ipv4" and "net.ipv4.ip_forward" in self.values
+            return int(bool(self.number("net.ipv4.ip_forward" if old_name else f"net.{family}.conf.all.forwarding", default)))
         return self.number(f"net.{family}.conf.default.{key}", default)
 
     def of_device(self, device: str) -> dict[str, int]:

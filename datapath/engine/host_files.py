@@ -24,7 +24,6 @@ RECENT = "xt_recent"        # the folder of /proc/net/xt_recent
 FILE_MAX = 256 << 20
 TOTAL_MAX = 1 << 30         # bytes that a tar may unpack to
 MEMBERS_MAX = 100_000
-MAGIC = {b"\x1f\x8b": gzip.open, b"\xfd7zXZ\0": lzma.open, b"BZh": bz2.open}
 
 
 def read_host_files(path: Path) -> dict[str, str]:
@@ -71,14 +70,22 @@ class LimitedReader(io.RawIOBase):
         return data
 
 
+def unpacked(raw: BinaryIO, head: bytes) -> BinaryIO:
+    """The stream without its compression, which its first bytes tell."""
+    if head.startswith(b"\x1f\x8b"):
+        return cast("BinaryIO", gzip.open(raw, "rb"))
+    if head.startswith(b"\xfd7zXZ\0"):
+        return cast("BinaryIO", lzma.open(raw, "rb"))
+    return cast("BinaryIO", bz2.open(raw, "rb")) if head.startswith(b"BZh") else raw
+
+
 def tar_files(path: Path) -> Iterator[tuple[str, bytes]]:
     """The known files of a tar, from whatever folder in it holds them; only plain files are read."""
     source = str(path)
     with path.open("rb") as raw:
         head = raw.read(6)
         raw.seek(0)
-        opened = next((opener(raw, "rb") for magic, opener in MAGIC.items() if head.startswith(magic)), raw)
-        limited = cast("BinaryIO", LimitedReader(cast("BinaryIO", opened), source))
+        limited = cast("BinaryIO", LimitedReader(unpacked(raw, head), source))
         roots: dict[str, str] = {}
         with tarfile.open(fileobj=limited, mode="r|") as tar:
             for number, member in enumerate(tar):

@@ -8,7 +8,8 @@ from datapath.model.host import SCOPES, Address, FdbEntry, Link, Neighbour
 from datapath.syntax.json_entry import U16, U32, Entry, read_entries
 
 ADDRESS_FLAGS = (
-    "secondary", "deprecated", "tentative", "dadfailed", "temporary", "noprefixroute", "dynamic", "nodad", "optimistic", "mngtmpaddr", "home",
+    "secondary", "deprecated", "tentative", "dadfailed", "temporary", "noprefixroute", "dynamic", "nodad", "optimistic",
+    "mngtmpaddr", "home",
 )
 NAME_MAX = 15       # IFNAMSIZ - 1
 VLAN_PROTOCOLS = {"802.1Q": 0x8100, "802.1ad": 0x88A8}
@@ -91,7 +92,7 @@ def parse_address(entry: Entry, device: str) -> Address:
         peer=entry.address("address", family) if entry.has("address") else None,
         broadcast=entry.address("broadcast", family) if entry.has("broadcast") else None,
         label=entry.text("label", ""),
-        flags=frozenset(flag for flag in ADDRESS_FLAGS if entry.fields.get(flag) is True or (entry.has(flag) and entry.fields[flag] is None)),
+        flags=frozenset(flag for flag in ADDRESS_FLAGS if entry.fields.get(flag, False) in (True, None)),
         preferred_seconds=entry.number("preferred_life_time", default=U32),
     )
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from datapath.errors import UnsupportedFeatureError
-from datapath.model.host import METRIC_IPV6_USER, PREFERENCES, ROUTE_TYPES, SCOPES, TABLES, IpAddress, NextHop, PolicyRule, Route
+from datapath.model.host import METRIC_IPV6_USER, PREFERENCES, ROUTE_TYPES, SCOPES, TABLES, IpAddress, IpNetwork, NextHop, PolicyRule, Route
 from datapath.syntax.ip_json import device_name, parse_group, parse_scope
-from datapath.syntax.json_entry import NETWORK_TYPES, U16, U32, Entry, read_entries
+from datapath.syntax.json_entry import U16, U32, Entry, read_entries
 
 PROTOCOLS = {
     "icmp": 1, "igmp": 2, "ipencap": 4, "tcp": 6, "udp": 17, "dccp": 33, "ipv6": 41, "rsvp": 46, "gre": 47, "esp": 50, "ah": 51,
@@ -38,7 +38,8 @@ def parse_route(entry: Entry, family: int) -> Route:
     if kind not in ROUTE_TYPES:
         raise entry.error(f"'type' is {kind!r}: expected one of {', '.join(ROUTE_TYPES)}")
     if entry.has("from"):
-        raise UnsupportedFeatureError(f"{entry.what}: a route that depends on the source (from {entry.text('from')}) is not emulated", entry.source)
+        what = f"a route that depends on the source (from {entry.text('from')})"
+        raise UnsupportedFeatureError(f"{entry.what}: {what} is not emulated", entry.source)
     metrics = Entry(dict(pair for item in entry.entries("metrics", "metrics") for pair in item.fields.items()), entry.what, entry.source)
     return Route(
         family=family,
@@ -121,15 +122,6 @@ def parse_rule(entry: Entry, family: int) -> PolicyRule:
     action = "nop" if entry.has("nop") else "goto" if entry.has("goto") else entry.text("action", "lookup")
     if action not in ("lookup", "goto", "nop", "blackhole", "unreachable", "prohibit"):
         raise entry.error(f"'action' is {action!r}: expected lookup, goto, nop, blackhole, unreachable or prohibit")
-    bits = 32 if family == 4 else 128
-    networks = []
-    for key, length in (("src", "srclen"), ("dst", "dstlen")):
-        text = entry.text(key, "all")
-        if text in ("all", "any", "default"):
-            networks.append(None)
-            continue
-        joined = Entry({**entry.fields, key: text if "/" in text else f"{text}/{entry.number(length, bits, default=bits)}"}, entry.what, entry.source)
-        networks.append(joined.network(key, family))
     mark = entry.number("fwmark", default=0)
     uids = (entry.number("uid_start"), entry.number("uid_end")) if entry.has("uid_start") else None
     return PolicyRule(
@@ -137,8 +129,8 @@ def parse_rule(entry: Entry, family: int) -> PolicyRule:
         priority=entry.number("priority", default=0),
         action=action,
         table=parse_table(entry) if entry.has("table") else 0,
-        source=networks[0],
-        destination=networks[1],
+        source=parse_selector(entry, "src", family),
+        destination=parse_selector(entry, "dst", family),
         in_interface=device_name(entry, "iif") if entry.has("iif") else None,
         out_interface=device_name(entry, "oif") if entry.has("oif") else None,
         mark=mark,
@@ -149,7 +141,7 @@ def parse_rule(entry: Entry, family: int) -> PolicyRule:
         source_ports=parse_ports(entry, "sport"),
         destination_ports=parse_ports(entry, "dport"),
         uid_range=uids,
-        suppress_prefix_length=entry.number("suppress_prefixlen", bits) if entry.has("suppress_prefixlen") else None,
+        suppress_prefix_length=entry.number("suppress_prefixlen", 128) if entry.has("suppress_prefixlen") else None,
         suppress_group=parse_group(entry, "suppress_ifgroup") if entry.has("suppress_ifgroup") else None,
         goto=entry.number("goto", default=0),
         negated=entry.has("not"),
@@ -157,14 +149,19 @@ def parse_rule(entry: Entry, family: int) -> PolicyRule:
     )
 
 
+def parse_selector(entry: Entry, key: str, family: int) -> IpNetwork | None:
+    """`src` or `dst` with its length in `srclen` or `dstlen`; None for any."""
+    text = entry.text(key, "all")
+    if text in ("all", "any", "default"):
+        return None
+    bits = 32 if family == 4 else 128
+    whole = text if "/" in text else f"{text}/{entry.number(key + 'len', bits, default=bits)}"
+    return Entry({key: whole}, entry.what, entry.source).network(key, family)
+
+
 def parse_dscp(entry: Entry) -> int:
     """The type of service of a `dscp` selector, 0 without one."""
-    return parse_number_or_hex(entry, "dscp", 63) << 2 if entry.has("dscp") else 0
-
-
-def parse_number_or_hex(entry: Entry, key: str, high: int) -> int:
-    """A number, decimal or hexadecimal."""
-    return entry.number(key, high)
+    return entry.number("dscp", 63) << 2 if entry.has("dscp") else 0
 
 
 def parse_protocol(entry: Entry) -> int:
@@ -181,6 +178,3 @@ def parse_ports(entry: Entry, key: str) -> tuple[int, int] | None:
     if entry.has(f"{key}_start"):
         return entry.number(f"{key}_start", U16), entry.number(f"{key}_end", U16)
     return None
-
-
-__all__ = ["NETWORK_TYPES", "parse_routes", "parse_rules"]

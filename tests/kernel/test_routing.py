@@ -18,7 +18,8 @@ from tests.kernel.routing_lab import RoutingLab
 pytestmark = pytest.mark.kernel
 
 QUESTIONS = int(os.environ.get("ROUTING_QUESTIONS", "400"))
-SEEDS = range(int(os.environ.get("ROUTING_SEED", "1")), int(os.environ.get("ROUTING_SEED", "1")) + int(os.environ.get("ROUTING_CASES", "4")))
+FIRST_SEED = int(os.environ.get("ROUTING_SEED", "1"))
+SEEDS = range(FIRST_SEED, FIRST_SEED + int(os.environ.get("ROUTING_CASES", "4")))
 ERRNO = {
     "Network is unreachable": 101, "No route to host": 113, "Permission denied": 13, "Invalid argument": 22,
     "Invalid cross-device link": 22, "No such device": 19, "Cannot assign requested address": 99,
@@ -32,6 +33,16 @@ POOL = {
     4: [IPv4Network(text) for text in ("10.0.0.0/8", "172.16.0.0/12", "192.0.2.0/24", "198.51.100.0/24", "203.0.113.0/24", "127.0.0.0/8")],
     6: [IPv6Network(text) for text in ("2001:db8::/32", "fd00::/8", "2001:db8:1::/48", "2001:db8:2::/64", "fd00:3::/64")],
 }
+SYSCTLS = {
+    "all.rp_filter": (0, 0, 1, 2), "eth1.rp_filter": (0, 1, 2), "eth2.accept_local": (0, 1), "eth0.route_localnet": (0, 1),
+    "eth1.src_valid_mark": (0, 1), "eth0.forwarding": (0, 1, 1), "all.send_redirects": (0, 1), "eth1.shared_media": (0, 1),
+    "all.bc_forwarding": (0, 1), "eth0.bc_forwarding": (0, 1),
+}
+SPECIAL4 = [IPv4Address(text) for text in (
+    "255.255.255.255", "224.0.0.1", "224.0.0.9", "239.1.2.3", "192.0.2.255", "0.0.0.0", "0.0.0.9", "127.0.0.1", "127.5.5.5", "192.0.2.77",
+    "172.16.5.2",
+)]
+SPECIAL6 = [IPv6Address(text) for text in ("ff02::1", "ff05::1", "fe80::9", "::1", "::", "2001:db8:1::", "ff02::2")]
 LENGTHS = {4: (0, 8, 9, 12, 16, 17, 20, 24, 25, 28, 30, 31, 32), 6: (0, 8, 16, 32, 33, 48, 56, 64, 65, 96, 112, 127, 128)}
 TABLES = ("main", "main", "main", "100", "101", "102", "local", "default")
 
@@ -80,7 +91,7 @@ class Scene:
         if kind < 0.25:
             words.append(self.draw.choice(("blackhole", "unreachable", "prohibit", "throw")))
         elif kind < 0.31:
-            words.append(self.draw.choice(("local", "broadcast", "multicast")) if self.family == 4 else self.draw.choice(("local", "anycast")))
+            words.append(self.draw.choice(("local", "broadcast", "multicast") if self.family == 4 else ("local", "anycast")))
         plain = kind >= 0.25
         multipath = self.multipath and kind > 0.92
         words += [self.prefix()]
@@ -102,7 +113,8 @@ class Scene:
     def rule(self) -> str:
         words = ["not"] if self.draw.random() < 0.15 else []
         selectors = [
-            lambda: f"from {self.prefix()}", lambda: f"to {self.prefix()}", lambda: f"iif {self.draw.choice((self.device(), 'lo', 'nope'))}",
+            lambda: f"from {self.prefix()}", lambda: f"to {self.prefix()}",
+            lambda: f"iif {self.draw.choice((self.device(), 'lo', 'nope'))}",
             lambda: f"oif {self.device()}", lambda: f"fwmark {self.draw.randrange(4)}/{self.draw.choice((1, 3, 0xFF))}",
             lambda: f"tos {self.draw.choice(('0x04', '0x08', '0x10'))}", lambda: "ipproto tcp", lambda: "ipproto udp",
             lambda: f"dport {self.draw.choice(('53', '80', '50-100'))}", lambda: f"sport {self.draw.choice(('1000-2000', '999'))}",
@@ -131,23 +143,26 @@ class Scene:
     def addresses(self) -> list[str]:
         lines = [f"addr add {text} dev eth{i}{' nodad' if self.family == 6 else ''}" for i, text in enumerate(SUBNETS[self.family])]
         if self.family == 4:
-            lines += ["addr add 192.0.2.77/24 dev eth0", "addr add 198.51.100.9/32 dev eth0", "addr add 172.16.5.1 peer 172.16.5.2/30 dev eth1"]
+            lines += ["addr add 192.0.2.77/24 dev eth0", "addr add 198.51.100.9/32 dev eth0"]
+            lines += ["addr add 172.16.5.1 peer 172.16.5.2/30 dev eth1"]
         return [*lines, "link set eth3 group 1"]
 
     def routes_and_rules(self) -> list[str]:
-        return [*(self.route() for _ in range(self.draw.randrange(10, 60))), *(self.rule() for _ in range(self.draw.choice((0, 0, 2, 5, 9))))]
+        routes = [self.route() for _ in range(self.draw.randrange(10, 60))]
+        return routes + [self.rule() for _ in range(self.draw.choice((0, 0, 2, 5, 9)))]
 
     def question(self) -> dict[str, object]:
         draw = self.draw
         near = [ip_address(text.split("/")[0]) for text in SUBNETS[self.family]]
         targets = [*self.places, self.place(), self.place(), *near]
         if self.family == 4:
-            targets += [IPv4Address(text) for text in ("255.255.255.255", "224.0.0.1", "224.0.0.9", "239.1.2.3", "192.0.2.255", "0.0.0.0", "0.0.0.9",
-                                                       "127.0.0.1", "127.5.5.5", "192.0.2.77", "172.16.5.2")]
+            targets += SPECIAL4
         else:
-            targets += [IPv6Address(text) for text in ("ff02::1", "ff05::1", "fe80::9", "::1", "::", "2001:db8:1::", "ff02::2")]
-        question: dict[str, object] = {"dst": draw.choice(targets), "tos": draw.choice((0, 0, 0, 0x10, 0x08, 0xB8)), "mark": draw.choice((0, 0, 1, 2, 7))}
-        # For a packet that arrives, IPv6's `ip route get` takes no user; with several hops, source validation depends on the one drawn.
+            targets += SPECIAL6
+        question: dict[str, object] = {
+            "dst": draw.choice(targets), "tos": draw.choice((0, 0, 0, 0x10, 0x08, 0xB8)), "mark": draw.choice((0, 0, 1, 2, 7)),
+        }
+        # IPv6's `ip route get` takes no user for a packet that arrives; source validation depends on the hop that is drawn.
         if draw.random() < 0.5 and not (self.family == 6 and self.uids) and not (self.family == 4 and self.multipath):
             question["iif"] = draw.choice((0, 1, 2, 3))
             question["src"] = draw.choice(targets)
@@ -169,9 +184,7 @@ def words_of(question: dict[str, object]) -> str:
     words = [str(question["dst"])]
     if "src" in question:
         words.append(f"from {question['src']}")
-    for key in ("iif", "oif"):
-        if key in question:
-            words.append(f"{key} eth{question[key]}")
+    words += [f"{key} eth{question[key]}" for key in ("iif", "oif") if key in question]
     if question["tos"]:
         words.append(f"tos {question['tos']:#x}")
     if question["mark"]:
@@ -194,9 +207,9 @@ def ask(node: NetNamespace, host: Host, family: int, question: dict[str, object]
     extra.setdefault("protocol", 17 if family == 4 else 0)     # what `ip route get` takes
     destination = question["dst"]
     assert isinstance(destination, IPv4Address | IPv6Address)
-    answer = node.route_query(
-        "input" if "iif" in question else "output", family, destination.packed, src=source.packed if source is not None else b"", **extra)  # type: ignore[union-attr, arg-type]
-    return answer
+    kind = "input" if "iif" in question else "output"
+    src = source.packed if isinstance(source, IPv4Address | IPv6Address) else b""
+    return node.route_query(kind, family, destination.packed, src=src, **extra)    # type: ignore[arg-type]
 
 
 def host_family(route: Route | None) -> int:
@@ -240,12 +253,8 @@ def differences(question: dict[str, object], host: Host, mine: dict[str, object]
 def test_random_tables_and_rules(family: int, seed: int) -> None:
     scene = Scene(family, seed)
     with RoutingLab("routing-k") as lab:
-        lab.sysctl("net.ipv4.ip_forward=1" if seed % 4 else "net.ipv4.ip_forward=0", "net.ipv6.conf.all.forwarding=1",
-                   f"net.ipv4.conf.all.rp_filter={scene.draw.choice((0, 0, 1, 2))}", f"net.ipv4.conf.eth1.rp_filter={scene.draw.choice((0, 1, 2))}",
-                   f"net.ipv4.conf.eth2.accept_local={scene.draw.randrange(2)}", f"net.ipv4.conf.eth0.route_localnet={scene.draw.randrange(2)}",
-                   f"net.ipv4.conf.eth1.src_valid_mark={scene.draw.randrange(2)}", f"net.ipv4.conf.eth0.forwarding={scene.draw.choice((0, 1, 1))}",
-                   f"net.ipv4.conf.all.send_redirects={scene.draw.randrange(2)}", f"net.ipv4.conf.eth1.shared_media={scene.draw.randrange(2)}",
-                   f"net.ipv4.conf.all.bc_forwarding={scene.draw.randrange(2)}", f"net.ipv4.conf.eth0.bc_forwarding={scene.draw.randrange(2)}")
+        lab.sysctl(f"net.ipv4.ip_forward={int(seed % 4 > 0)}", "net.ipv6.conf.all.forwarding=1")
+        lab.sysctl(*(f"net.ipv4.conf.{name}={scene.draw.choice(values)}" for name, values in SYSCTLS.items()))
         lab.batch(scene.addresses())
         lab.batch(scene.routes_and_rules(), family=family, force=True)
         host = lab.host()

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_network
 
-from datapath.model.host import METRIC_IPV6_KERNEL, SCOPES, TABLE_LOCAL, TABLE_MAIN, Address, IpNetwork, Link, NextHop, Route
+from datapath.model.host import METRIC_IPV6_KERNEL, SCOPES, TABLE_LOCAL, Address, IpNetwork, Link, NextHop, Route
 
 LIMITED_BROADCAST = IPv4Address("255.255.255.255")
 LOOPBACK_FLAGS = frozenset({"LOOPBACK", "UP", "LOWER_UP"})
@@ -103,6 +103,3 @@ def multicast_routes6(links: tuple[Link, ...], addresses: tuple[Address, ...]) -
         if link.name in speaking and "UP" in link.flags and "LOOPBACK" not in link.flags:
             yield Route(6, IPv6Network((IPv6Address("ff00::"), 8)), "multicast", TABLE_LOCAL, (NextHop(link.name),),
                         metric=METRIC_IPV6_KERNEL, protocol="kernel")
-
-
-__all__ = ["TABLE_MAIN", "derive_links", "derive_local_routes", "derive_routes"]

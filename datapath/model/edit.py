@@ -1,0 +1,244 @@
+"""Changes of a host, with what Linux changes besides.
+
+Kernel: net/ipv4/devinet.c and fib_frontend.c (addresses and their routes), fib_trie.c (the order of equal routes);
+net/ipv6/addrconf.c; net/ipv4/devinet.c, inet_forward_change, and addrconf_fixup_forwarding (sysctls).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from ipaddress import ip_address
+from types import MappingProxyType
+
+from datapath.errors import HostError
+from datapath.model.derived import connected_routes, derive_routes, local_routes4, local_routes6, multicast_routes6, subnet
+from datapath.model.host import Address, Host, Link, Neighbour, NextHop, PolicyRule, Route
+
+
+def require_link(host: Host, device: str) -> Link:
+    """The device, or the error that `ip` prints."""
+    link = host.link(device)
+    if link is None:
+        raise HostError(f"cannot find device {device!r}: expected one of {', '.join(host.interfaces)}")
+    return link
+
+
+def with_sysctl(host: Host, name: str, value: str) -> Host:
+    """`sysctl -w`. Forwarding of a family sets every device's; disable_ipv6 of all likewise."""
+    values = {**host.sysctls, name: value}
+    spread = {
+        "net.ipv4.ip_forward": "net.ipv4.conf.{}.forwarding", "net.ipv4.conf.all.forwarding": "net.ipv4.conf.{}.forwarding",
+        "net.ipv6.conf.all.forwarding": "net.ipv6.conf.{}.forwarding", "net.ipv6.conf.all.disable_ipv6": "net.ipv6.conf.{}.disable_ipv6",
+    }.get(name)
+    if spread is not None:
+        for device in ("all", "default", *(link.name.replace(".", "/") for link in host.links)):
+            values[spread.format(device)] = value
+        if name.startswith("net.ipv4"):
+            values["net.ipv4.ip_forward"] = value
+    return replace(host, sysctls=MappingProxyType(values))
+
+
+def with_address(host: Host, address: Address) -> Host:
+    """`ip addr add`: a second address on a subnet is secondary; the address's routes come with it."""
+    link = require_link(host, address.device)
+    mine = [other for other in host.addresses if other.device == address.device and other.family == address.family]
+    if any(other.local == address.local and other.prefix_length == address.prefix_length for other in mine):
+        raise HostError(f"address {address.local} is on {address.device} already")
+    if address.family == 4 and any(subnet(other) == subnet(address) and "secondary" not in other.flags for other in mine):
+        address = replace(address, flags=address.flags | {"secondary"})
+    after = replace(host, addresses=place_address(host.addresses, address))
+    added: list[Route] = list(connected_routes(link, address))
+    if address.family == 4:
+        added += local_routes4(link, address, after.addresses)
+    else:
+        added += [*local_routes6(link, address), *(route for route in multicast_routes6((link,), (address,)))]
+    return replace(after, routes=merge_routes(host.routes, added))
+
+
+def place_address(addresses: tuple[Address, ...], address: Address) -> tuple[Address, ...]:
+    """IPv4: primary addresses before secondary ones, by scope; IPv6: wider scopes first, the newest of a scope first."""
+    found = list(addresses)
+    mine = [n for n, other in enumerate(found) if other.device == address.device and other.family == address.family]
+    at = mine[-1] + 1 if mine else len(found)
+    for n in mine:
+        other = found[n]
+        if address.family == 6:
+            before = address.scope <= other.scope
+        elif "secondary" in address.flags:
+            before = False
+        else:
+            before = "secondary" in other.flags or other.scope > address.scope
+        if before:
+            at = n
+            break
+    return (*found[:at], address, *found[at:])
+
+
+def merge_routes(routes: tuple[Route, ...], added: list[Route]) -> tuple[Route, ...]:
+    """The routes with those that are not there yet."""
+    known = {(*route_key(route), route.next_hops) for route in routes}
+    fresh = [route for route in dict.fromkeys(added) if (*route_key(route), route.next_hops) not in known]
+    return routes + tuple(fresh)
+
+
+def route_key(route: Route) -> tuple[object, ...]:
+    """What makes two routes the same for `ip route add`."""
+    return (route.family, route.table, route.destination, route.tos if route.family == 4 else 0, route.metric)
+
+
+def without_address(host: Host, address: Address) -> Host:
+    """`ip addr del`: a primary address takes its secondaries with it (unless promote_secondaries), and its routes."""
+    require_link(host, address.device)
+    gone = [other for other in host.addresses if other.device == address.device and other.local == address.local]
+    if not gone:
+        raise HostError(f"no address {address.local} on {address.device}")
+    left = [other for other in host.addresses if other is not gone[0]]
+    if address.family == 4 and "secondary" not in gone[0].flags:
+        twins = [other for other in left if other.device == address.device and other.family == 4
+                 and "secondary" in other.flags and subnet(other) == subnet(gone[0])]
+        if any(host.sysctls.get(f"net.ipv4.conf.{name}.promote_secondaries", "0") == "1" for name in ("all", address.device)):
+            left = [replace(other, flags=other.flags - {"secondary"}) if twins and other is twins[0] else other for other in left]
+        else:
+            gone += twins
+            left = [other for other in left if other not in twins]
+    return rederive(host, tuple(left), gone)
+
+
+def rederive(host: Host, left: tuple[Address, ...], gone: list[Address]) -> Host:
+    """The host with the addresses that are left: the routes of those that went go, and routes that prefer them as source."""
+    sources = {address.local for address in gone} - {address.local for address in left}
+    routes = [route for route in host.routes if not (route.source in sources and route.source is not None)]
+    before = {(*route_key(route), route.next_hops) for route in derive_routes(host.links, host.addresses, gone[0].family)}
+    now = derive_routes(host.links, left, gone[0].family)
+    keep = {(*route_key(route), route.next_hops) for route in now}
+    routes = [route for route in routes
+              if route.protocol != "kernel" or (*route_key(route), route.next_hops) not in before - keep]
+    return replace(host, addresses=left, routes=merge_routes(tuple(routes), [route for route in now if route.protocol == "kernel"]))
+
+
+def with_link_up(host: Host, device: str, up: bool) -> Host:
+    """`ip link set up` or `down`. Down: routes over the device go, IPv6 addresses too; up: connected routes come back."""
+    link = require_link(host, device)
+    flags = link.flags | {"UP", "LOWER_UP"} if up else link.flags - {"UP", "LOWER_UP"}
+    if flags == link.flags:
+        return host
+    links = tuple(replace(other, flags=flags) if other.name == device else other for other in host.links)
+    if not up:
+        routes = tuple(filter(None, (over_other_devices(route, device) for route in host.routes)))
+        addresses = tuple(address for address in host.addresses if address.device != device or address.family == 4)
+        return replace(host, links=links, routes=routes, addresses=addresses)
+    after = replace(host, links=links)
+    added = [route for family in (4, 6) for route in derive_routes(links, tuple(a for a in host.addresses if a.device == device), family)]
+    return replace(after, routes=merge_routes(host.routes, added))
+
+
+def over_other_devices(route: Route, device: str) -> Route | None:
+    """The route without its hops over a device that went down; IPv4 keeps local addresses. None: nothing is left."""
+    if (route.family == 4 and route.type == "local") or all(hop.device != device for hop in route.next_hops):
+        return route
+    hops = tuple(hop for hop in route.next_hops if hop.device != device)
+    return replace(route, next_hops=hops) if hops else None
+
+
+def with_route(host: Host, route: Route, how: str) -> Host:
+    """`ip route add`, `append`, `prepend`, `replace` or `change`. A gateway without a device is looked for on the links."""
+    route = replace(route, next_hops=tuple(resolve_hop(host, hop) for hop in route.next_hops))
+    if route.source is not None and not any(address.local == route.source for address in host.addresses):
+        raise HostError(f"route {route.destination}: source {route.source} is no address of this host")
+    same = [n for n, other in enumerate(host.routes) if route_key(other) == route_key(route)]
+    routes = list(host.routes)
+    if how == "add" and same:
+        raise HostError(f"route {route.destination}: exists already in table {route.table}")
+    if how == "change" and not same:
+        raise HostError(f"route {route.destination}: no such route in table {route.table}")
+    if how in ("replace", "change") and same:
+        routes[same[0]] = route
+    elif how == "append" and same and route.family == 6 and joins(host.routes[same[-1]], route):
+        routes[same[-1]] = replace(routes[same[-1]], next_hops=routes[same[-1]].next_hops + route.next_hops)
+    elif how == "prepend" and same:
+        routes.insert(same[0], route)
+    else:
+        routes.insert(same[-1] + 1 if same else len(routes), route)
+    return replace(host, routes=tuple(routes))
+
+
+def joins(first: Route, second: Route) -> bool:
+    """Whether IPv6 makes one multipath route of both (rt6_qualify_for_ecmp)."""
+    return first.type == second.type == "unicast" and all(hop.gateway for hop in first.next_hops + second.next_hops)
+
+
+def resolve_hop(host: Host, hop: NextHop) -> NextHop:
+    """The hop with its device: that of the longest connected route around the gateway."""
+    if hop.device is not None:
+        require_link(host, hop.device)
+        return hop
+    if hop.gateway is None:
+        return hop
+    around = [route for route in host.routes if route.family == hop.gateway.version and route.type == "unicast"
+              and hop.gateway in route.destination and route.next_hops and route.next_hops[0].gateway is None]
+    if not around:
+        raise HostError(f"gateway {hop.gateway} is on no link: name its device (dev)")
+    return replace(hop, device=max(around, key=lambda route: route.destination.prefixlen).next_hops[0].device)
+
+
+def without_route(host: Host, pattern: Route, given: frozenset[str]) -> Host:
+    """`ip route del`: the first route with the destination and table, and what else was given."""
+    for n, route in enumerate(host.routes):
+        if (route.family, route.table, route.destination) != (pattern.family, pattern.table, pattern.destination):
+            continue
+        if any(getattr(route, name) != getattr(pattern, name) for name in ("tos", "metric", "type", "source", "scope") if name in given):
+            continue
+        if "next_hops" in given and not all(any(hop_fits(have, want) for have in route.next_hops) for want in pattern.next_hops):
+            continue
+        return replace(host, routes=host.routes[:n] + host.routes[n + 1:])
+    raise HostError(f"route {pattern.destination}: no such route in table {pattern.table}")
+
+
+def hop_fits(have: NextHop, want: NextHop) -> bool:
+    """Whether a hop is what was named."""
+    return (want.device is None or have.device == want.device) and (want.gateway is None or have.gateway == want.gateway)
+
+
+def with_rule(host: Host, rule: PolicyRule) -> Host:
+    """`ip rule add`: after the rules of the same priority; without a priority, one below the lowest that is not 0."""
+    if rule in host.rules:
+        raise HostError(f"rule {rule.priority}: exists already")
+    at = max((n for n, other in enumerate(host.rules) if other.family == rule.family and other.priority <= rule.priority), default=-1)
+    return replace(host, rules=(*host.rules[:at + 1], rule, *host.rules[at + 1:]))
+
+
+def next_priority(host: Host, family: int) -> int:
+    """fib_default_rule_pref: one less than the second rule's."""
+    mine = [rule.priority for rule in host.rules if rule.family == family]
+    return max(0, mine[1] - 1) if len(mine) > 1 else 0
+
+
+def without_rules(host: Host, chosen: list[PolicyRule]) -> Host:
+    """The host without these rules."""
+    return replace(host, rules=tuple(rule for rule in host.rules if rule not in chosen))
+
+
+def with_neighbour(host: Host, neighbour: Neighbour) -> Host:
+    """`ip neigh replace`. A host whose neighbours were not known knows this one only from now on."""
+    require_link(host, neighbour.device)
+    known = host.neighbours or ()
+    key = (neighbour.device, neighbour.address, neighbour.proxy)
+    left = tuple(other for other in known if (other.device, other.address, other.proxy) != key)
+    return replace(host, neighbours=(*left, neighbour))
+
+
+def without_neighbour(host: Host, device: str, address: str) -> Host:
+    """`ip neigh del`."""
+    known = host.neighbours or ()
+    left = tuple(other for other in known if (other.device, other.address) != (device, ip_address(address)))
+    if len(left) == len(known):
+        raise HostError(f"no neighbour {address} on {device}")
+    return replace(host, neighbours=left)
+
+
+def with_link(host: Host, device: str, **changes: object) -> Host:
+    """`ip link set` of something else than up or down."""
+    require_link(host, device)
+    links = tuple(replace(link, **changes) if link.name == device else link for link in host.links)     # type: ignore[arg-type]
+    return replace(host, links=links)
+
