@@ -40,6 +40,7 @@ setup(
         include_path=["src_cython"],
         build_dir=None if TRACE else "build/cython",  # Cython.Coverage looks for the .c file beside its .pyx
         nthreads=os.cpu_count() or 1,
+        cache=os.environ.get("DATAPATH_CYTHON_CACHE") or None,  # a folder: several checkouts share what they generate
         compiler_directives=DIRECTIVES,
     ),
 )
