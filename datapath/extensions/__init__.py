@@ -60,6 +60,7 @@ from datapath.extensions.targets.nflog import Nflog
 from datapath.extensions.targets.nfqueue import Nfqueue
 from datapath.extensions.targets.notrack import Notrack
 from datapath.extensions.targets.redirect import Redirect
+from datapath.extensions.targets.reject import Reject
 from datapath.extensions.targets.snat import Snat
 from datapath.extensions.targets.standard import Accept, Drop, Queue, Return
 from datapath.extensions.targets.tos import Tos as TosTarget
@@ -112,6 +113,7 @@ TARGETS: tuple[type[Target], ...] = (
     Masquerade,
     Netmap,
     Redirect,
+    Reject,
     Snat,
     ConnmarkTarget,
     Ct,

@@ -36,7 +36,7 @@ cdef int hooks_register(Net* net, int family, int hook, int32_t priority, HookFu
 cdef int hooks_rebuild(Net* net, int family) except -1:
     """Register what the loaded tables call for: themselves, and conntrack, defragmentation and NAT if a rule needs them."""
     cdef const Family* loaded = &net.families[family_index(<uint8_t>family)]
-    cdef int hook
+    cdef uint8_t hook
     for hook in range(HOOKS):
         net.hooks[family_index(<uint8_t>family)][hook].count = 0
     if loaded.conntrack:
@@ -55,7 +55,7 @@ cdef int hooks_rebuild(Net* net, int family) except -1:
 
 
 cdef int register_tables(Net* net, int family, uint8_t tables) except -1:
-    cdef int hook
+    cdef uint8_t hook
     for hook in range(HOOKS):
         if tables & 1 << TABLE_RAW and (hook == HOOK_PREROUTING or hook == HOOK_OUTPUT):
             hooks_register(net, family, hook, PRIORITY_RAW, program_run, TABLE_RAW)

@@ -4,6 +4,7 @@ from datapath._core.targets.dnat cimport target_dnat
 from datapath._core.targets.masquerade cimport target_masquerade
 from datapath._core.targets.netmap cimport target_netmap
 from datapath._core.targets.redirect cimport target_redirect
+from datapath._core.targets.reject cimport RejectTarget, target_reject
 from datapath._core.targets.snat cimport target_snat
 from datapath._core.targets.log cimport LogTarget, target_log, target_trace
 from datapath._core.targets.mark cimport ConnmarkTarget, MarkTarget, target_connmark, target_mark
@@ -38,3 +39,4 @@ enter("LOG", target_log, sizeof(LogTarget))
 enter("TRACE", target_trace, 0)
 enter("NOTRACK", target_notrack, 0)
 enter("NFQUEUE", target_nfqueue, 0)
+enter("REJECT", target_reject, sizeof(RejectTarget))
