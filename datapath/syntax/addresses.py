@@ -19,7 +19,7 @@ PROTOCOL_NAMES: Mapping[int, str] = {
     136: "udplite", 137: "mpls-in-ip", 138: "manet", 139: "hip", 140: "shim6", 141: "wesp", 142: "rohc", 143: "ethernet",
 }  # fmt: skip
 PROTOCOL_NUMBERS: Mapping[str, int] = {name: number for number, name in PROTOCOL_NAMES.items()} | {
-    "all": 0, "ip": 0, "icmpv6": 58, "ipv6-mh": 135, "mh": 135, "ospfigp": 89,
+    "all": 0, "ip": 0, "icmpv6": 58, "ipv6-mh": 135, "mh": 135,
 }  # fmt: skip
 
 

@@ -98,6 +98,7 @@ class Reading:
             letter = HEADER_OPTIONS.get(word)
             if letter is None:
                 self.extension_option(word)
+                n = len(words)      # a word may have been cut in two
             elif letter == "m":
                 self.load_match()
             elif letter in "sdiop":

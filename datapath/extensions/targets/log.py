@@ -23,7 +23,7 @@ LONGEST_PREFIX = 29
 
 @dataclass(frozen=True, slots=True)
 class Log(Target):
-    """`-j LOG`. `flags` are NF_LOG_* bits."""
+    """`-j LOG`. `flags` are NF_LOG_* bits. A longer prefix is cut, as iptables does."""
 
     NAME: ClassVar[str] = "LOG"
     SUMMARY: ClassVar[str] = "writes a line to the report, as the kernel's log would show it"
@@ -40,9 +40,7 @@ class Log(Target):
     @classmethod
     def parse(cls, given: Sequence[Given], rule: RuleContext) -> Self:
         found = one_of_each("LOG", given)
-        prefix = parse_prefix("LOG", found.get("--log-prefix"))
-        if len(prefix.encode()) > LONGEST_PREFIX:
-            raise RulesetSyntaxError(f"LOG: prefix {prefix!r} too long: expected at most {LONGEST_PREFIX} characters")
+        prefix = cut(parse_prefix("LOG", found.get("--log-prefix")), LONGEST_PREFIX)
         level = DEFAULT_LEVEL
         if item := found.get("--log-level"):
             level = LEVELS[item.argument] if item.argument in LEVELS else number(item.argument, 0, 7, "log level")
@@ -64,3 +62,8 @@ def parse_prefix(target: str, item: Given | None) -> str:
     if not item.argument:
         raise RulesetSyntaxError(f"{target}: {item.name} needs a text")
     return item.argument
+
+
+def cut(text: str, most: int) -> str:
+    """The text in at most so many bytes."""
+    return text.encode()[:most].decode(errors="ignore")

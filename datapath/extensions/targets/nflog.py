@@ -11,7 +11,7 @@ from typing import ClassVar, Self
 
 from datapath.errors import RulesetSyntaxError
 from datapath.extensions.base import Given, Op, Option, RuleContext, Target, number, one_of_each
-from datapath.extensions.targets.log import LAYOUT, parse_prefix
+from datapath.extensions.targets.log import LAYOUT, cut, parse_prefix
 from datapath.extensions.values import UINT32_MAX, quoted
 
 LONGEST_PREFIX = 63
@@ -49,7 +49,7 @@ class Nflog(Target):
             for name, most in (("group", 65535), ("size", UINT32_MAX), ("range", UINT32_MAX), ("threshold", 65535))
             if f"--nflog-{name}" in found
         }
-        return cls(prefix.encode()[:LONGEST_PREFIX].decode(errors="ignore"), values.get("group", 0), values.get("size"),
+        return cls(cut(prefix, LONGEST_PREFIX), values.get("group", 0), values.get("size"),
                    values.get("range", 0), values.get("threshold", DEFAULT_THRESHOLD))
 
     def format(self) -> str:
