@@ -172,7 +172,7 @@ class Datapath:
         core, links = self._core, self._host.links
         outputs = tuple((links[device].name, frame) for device, frame in core.take_outputs())
         reason = core.drop_reason
-        decoder = Decoder(self._host, {family: core.tables(family) for family in FAMILIES}, core.nat_rules(), core.text)
+        decoder = Decoder(self._host, {family: core.tables(family) for family in FAMILIES}, core.nat_rules(), core.log_line)
         return Transit(
             OUTCOMES[core.outcome],
             drop_reason_name(reason) if reason else None,
