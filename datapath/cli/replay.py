@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
@@ -48,7 +48,8 @@ def replay(
     if "-" in (write, trace):
         raise InputError("standard output holds the report: give -w and --trace the names of files")
     node = Datapath(Host.load(host), seed=seed, kernel=kernel, lenient=lenient, answer=answer, why=why is not None)
-    with open_capture(capture) as opened:
+    opened = open_capture(capture)
+    with closing(opened.source):
         run = Replay(node, opened, interface=interface, rename=names(rename or []), strict=strict)
         view: View = JsonView(node, run) if as_json else TextView(node, run, why=why, rules=rules, quiet=quiet)
         error = play(run, view, write, trace)

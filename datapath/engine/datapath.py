@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from datapath._core.net import NetNamespace
-from datapath._core.record import RecordLevel
+from datapath._core.record import RecordLevel, StepKind
 from datapath.compiler.host import compile_host
 from datapath.engine.conntrack import ConntrackTable
 from datapath.engine.decode import Decoder, drop_reason_name
@@ -172,13 +172,15 @@ class Datapath:
         core, links = self._core, self._host.links
         outputs = tuple((links[device].name, frame) for device, frame in core.take_outputs())
         reason = core.drop_reason
-        decoder = Decoder(self._host, {family: core.tables(family) for family in FAMILIES}, core.nat_rules(), core.log_line)
+        raw = core.steps()
+        lines = {step[-1]: core.log_line(step[-1]) for step in raw if step[0] == StepKind.STEP_LOG}
+        decoder = Decoder(self._host, {family: core.tables(family) for family in FAMILIES}, core.nat_rules(), lines)
         return Transit(
             OUTCOMES[core.outcome],
             drop_reason_name(reason) if reason else None,
             outputs,
             core.now_ns,
-            partial(decoder.decode, core.steps(), core.rewrites()),
+            partial(decoder.decode, raw, core.rewrites()),
         )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from ipaddress import ip_address
 
@@ -31,14 +31,19 @@ FIRST_INVALID = 16  # CtHow: from here on a reason for INVALID
 
 
 class Decoder:
-    """Turns one node's raw steps into typed ones."""
+    """Turns the raw steps of one packet into typed ones. `lines` are the texts of its log steps, by the steps' values."""
 
-    def __init__(self, host: Host, tables: Mapping[int, Mapping[int, CompiledTable]], nat_rules: Sequence[tuple[int, int, int]],
-                 texts: Callable[[int], str]) -> None:
+    def __init__(
+        self,
+        host: Host,
+        tables: Mapping[int, Mapping[int, CompiledTable]],
+        nat_rules: Sequence[tuple[int, int, int]],
+        lines: Mapping[int, str],
+    ) -> None:
         self._host = host
         self._tables = tables
         self._nat_rules = nat_rules
-        self._texts = texts
+        self._lines = lines
         self._family = 4
 
     @cached_property
@@ -103,7 +108,7 @@ class Decoder:
             case StepKind.STEP_NEIGHBOUR:
                 return steps.NeighbourAsked(depth, NEIGHBOUR_STATES[arg]) if arg else None
             case StepKind.STEP_LOG:
-                return steps.Logged(depth, self._texts(value))
+                return steps.Logged(depth, self._lines[value])
             case StepKind.STEP_DRAW:
                 return steps.Drawn(depth, DRAWS[arg], value, a == 1)
             case StepKind.STEP_MARK:
