@@ -83,7 +83,7 @@ cdef void arp_solicit(Net* net, int32_t dev, const Addr* target, const Packet* w
     memset(&source, 0, sizeof(Addr))
     if waiting != NULL and waiting.family == 4 and device.arp_announce < 2:
         source = packet_source(waiting)
-        if address_type(net, 4, &source, dev) != RTN_LOCAL or (device.arp_announce == 1 and not on_link(device, target, &source)):
+        if address_type(net, 4, &source, -1) != RTN_LOCAL or (device.arp_announce == 1 and not on_link(device, target, &source)):
             memset(&source, 0, sizeof(Addr))
     if addr_is_zero(&source):
         select_source(net, 4, dev, target, SCOPE_LINK, &source)
@@ -125,7 +125,7 @@ cdef void arp_receive(Net* net, Packet* pkt) noexcept nogil:
         packet_drop(net, pkt, HOOK_PREROUTING, DROP_NOT_SPECIFIED)
         return
     if addr_is_zero(&arp.sender):       # somebody asks whether the address is taken
-        if arp.operation == REQUEST and address_type(net, 4, &arp.target, pkt.dev) == RTN_LOCAL and not ignored(net, pkt.dev, &arp):
+        if arp.operation == REQUEST and address_type(net, 4, &arp.target, -1) == RTN_LOCAL and not ignored(net, pkt.dev, &arp):
             arp_send(net, REPLY, pkt.dev, &arp.sender, &arp.target, arp.sender_mac, arp.sender_mac)
     elif arp.operation != REQUEST or not answered(net, pkt, &arp):
         learn(net, pkt, &arp)
@@ -257,8 +257,8 @@ cdef void learn(Net* net, const Packet* pkt, const Arp* arp) noexcept nogil:
     cdef const Device* dev = &net.devices[pkt.dev]
     cdef Neighbour* neigh = neighbour_lookup(net, 4, pkt.dev, &arp.sender, False)
     cdef bint accept = accepts_strangers(dev, arp)
-    cdef bint gratuitous = (neigh != NULL or accept) and is_gratuitous(net, pkt.dev, arp)
-    if neigh == NULL and accept and (gratuitous or (arp.operation == REPLY and address_type(net, 4, &arp.sender, pkt.dev) == RTN_UNICAST)):
+    cdef bint gratuitous = (neigh != NULL or accept) and is_gratuitous(net, arp)
+    if neigh == NULL and accept and (gratuitous or (arp.operation == REPLY and address_type(net, 4, &arp.sender, -1) == RTN_UNICAST)):
         neigh = neighbour_lookup(net, 4, pkt.dev, &arp.sender, True)
     if neigh != NULL:
         neighbour_update(net, neigh, arp.sender_mac, gratuitous or net.now_ns > neigh.updated_ns + LOCKTIME or neigh.updated_ns == 0)
@@ -274,10 +274,10 @@ cdef bint accepts_strangers(const Device* dev, const Arp* arp) noexcept nogil:
     return dev.arp_accept == 1
 
 
-cdef bint is_gratuitous(Net* net, int32_t dev, const Arp* arp) noexcept nogil:
+cdef bint is_gratuitous(Net* net, const Arp* arp) noexcept nogil:
     """arp_is_garp."""
     if memcmp(arp.sender.b, arp.target.b, 4) != 0:
         return False
     if arp.operation == REPLY and memcmp(arp.sender_mac, arp.target_mac, 6) != 0:
         return False
-    return address_type(net, 4, &arp.sender, dev) == RTN_UNICAST
+    return address_type(net, 4, &arp.sender, -1) == RTN_UNICAST

@@ -2,7 +2,6 @@
 from libc.stdint cimport uint8_t, uint16_t
 from libc.string cimport memcmp, memcpy, memset
 
-from datapath._core.context cimport route_slot
 from datapath._core.device cimport Device, DeviceAddress
 from datapath._core.exthdr cimport NEXTHDR_ICMP, packet_find_transport
 from datapath._core.fib cimport RTN_UNICAST, Flow, RouteDecision
@@ -13,7 +12,7 @@ from datapath._core.neighbour cimport (
 )
 from datapath._core.packet cimport CSUM_VALID, address_at, packet_destination, packet_has, packet_ip, packet_source
 from datapath._core.record cimport STEP_GENERATE, record
-from datapath._core.route cimport address_type, route_output, select_source
+from datapath._core.route cimport route_intern, route_output, select_source
 from datapath._core.tuples cimport addr_equal, addr_is_zero
 from datapath._core.verdict cimport (
     DROP_IPV6_NDISC_BAD_CODE, DROP_IPV6_NDISC_BAD_OPTIONS, DROP_IPV6_NDISC_HOP_LIMIT, DROP_IPV6_NDISC_NS_OTHERHOST, DROP_NONE,
@@ -53,19 +52,24 @@ cdef void link_option(uint8_t* at, uint8_t kind, const uint8_t* mac) noexcept no
     memcpy(at + 2, mac, 6)
 
 
-cdef void send(Net* net, Packet* new, int32_t dev, const Addr* src, const Addr* dst) noexcept nogil:
-    """ndisc_send_skb: straight to the link, but through OUTPUT and POSTROUTING."""
-    cdef RouteDecision* route
-    cdef uint8_t* ip = packet_ip(new)
-    new.route = route_slot(net)
-    route = &net.routes[new.route]
-    memset(route, 0, sizeof(RouteDecision))
+cdef void send_on_link(Net* net, Packet* new, int32_t dev, const Addr* src, const Addr* dst) noexcept nogil:
+    """Straight to a neighbour, whatever the tables say (icmp6_dst_alloc)."""
+    cdef RouteDecision route
+    memset(&route, 0, sizeof(RouteDecision))
     route.type = RTN_UNICAST
     route.family = 6
     route.dev = dev
     route.route = -1
     route.rule = -1
     route.prefix_length = 128
+    send(net, new, dev, &route, src, dst)
+
+
+cdef void send(Net* net, Packet* new, int32_t dev, const RouteDecision* route, const Addr* src, const Addr* dst) noexcept nogil:
+    """ndisc_send_skb: through OUTPUT and POSTROUTING, like any packet of the node."""
+    cdef uint8_t* ip = packet_ip(new)
+    new.route = route_intern(net, route)
+    new.dev = dev
     write_ipv6_header(new, 0, 255, src, dst)
     packet_find_transport(new)
     store_be16(ip + 42, 0)
@@ -120,7 +124,7 @@ cdef void ndisc_solicit(Net* net, int32_t dev, const Addr* target, const Packet*
         return
     memcpy(packet_ip(new) + 48, target.b, 16)
     link_option(packet_ip(new) + 40 + MESSAGE, SOURCE_ADDRESS, net.devices[dev].mac)
-    send(net, new, dev, &source, &group)
+    send_on_link(net, new, dev, &source, &group)
 
 
 cdef void advertise(Net* net, int32_t dev, const Addr* to, const Addr* about, uint8_t flags, bint with_link) noexcept nogil:
@@ -136,7 +140,7 @@ cdef void advertise(Net* net, int32_t dev, const Addr* to, const Addr* about, ui
     memcpy(packet_ip(new) + 48, about.b, 16)
     if with_link:
         link_option(packet_ip(new) + 40 + MESSAGE, TARGET_ADDRESS, net.devices[dev].mac)
-    send(net, new, dev, &source, to)
+    send_on_link(net, new, dev, &source, to)
 
 
 cdef void ndisc_send_redirect(Walk* walk, const Addr* target) noexcept nogil:
@@ -165,10 +169,10 @@ cdef void ndisc_send_redirect(Walk* walk, const Addr* target) noexcept nogil:
     neigh = neighbour_lookup(net, 6, net.routes[pkt.route].dev, target, True)
     if neigh != NULL and neigh.state != NUD_VALID and neigh.state != NUD_PERMANENT:
         neigh = NULL
-    send_redirect(net, pkt, dev, target, &source, &to, neigh)
+    send_redirect(net, pkt, &route, target, &source, &to, neigh)
 
 
-cdef void send_redirect(Net* net, const Packet* pkt, int32_t dev, const Addr* target, const Addr* source, const Addr* to,
+cdef void send_redirect(Net* net, const Packet* pkt, const RouteDecision* route, const Addr* target, const Addr* source, const Addr* to,
                         const Neighbour* neigh) noexcept nogil:
     cdef uint32_t link = 8 if neigh != NULL else 0
     cdef uint32_t quoted = min(<uint32_t>(IPV6_MIN_MTU - 40 - 40) - link, pkt.len + 8) & ~<uint32_t>7
@@ -186,7 +190,7 @@ cdef void send_redirect(Net* net, const Packet* pkt, int32_t dev, const Addr* ta
     at[0] = REDIRECTED_HEADER
     at[1] = <uint8_t>(quoted >> 3)
     memcpy(at + 8, packet_ip(pkt), min(quoted - 8, pkt.present))
-    send(net, new, dev, source, to)
+    send(net, new, pkt.in_dev, route, source, to)
 
 
 # ---- receiving ----

@@ -174,7 +174,7 @@ cdef Neighbour* neighbour_lookup(Net* net, uint8_t family, int32_t dev, const Ad
 cdef void construct(Net* net, Neighbours* table, Neighbour* neigh) noexcept nogil:
     """arp_constructor: a broadcast address needs no question. Without a neighbour table every neighbour is taken to
     answer: with the link address that its own address suggests, since the true one is not known."""
-    if neigh.family == 4 and address_type(net, 4, &neigh.addr, neigh.dev) == RTN_BROADCAST:
+    if neigh.family == 4 and address_type(net, 4, &neigh.addr, -1) == RTN_BROADCAST:
         neigh.state = NUD_PERMANENT
         memset(neigh.mac, 0xFF, 6)
     elif not table.known:

@@ -99,7 +99,8 @@ cdef void device_xmit(Net* net, Packet* pkt, const uint8_t* destination) noexcep
         return
     pkt.mac = pkt.net
     pkt.mac_len = 0
-    pkt.ethertype = ETH_P_IP if pkt.family == 4 else ETH_P_IPV6
+    if pkt.family:          # else ARP, which has said what it is
+        pkt.ethertype = ETH_P_IP if pkt.family == 4 else ETH_P_IPV6
     if dev.kind == DEVICE_LOOPBACK:
         loopback_xmit(net, pkt, destination)
         return
