@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from contextlib import ExitStack, closing
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
@@ -48,12 +48,10 @@ def replay(
     if "-" in (write, trace):
         raise InputError("standard output holds the report: give -w and --trace the names of files")
     node = Datapath(Host.load(host), seed=seed, kernel=kernel, lenient=lenient, answer=answer, why=why is not None)
-    opened = open_capture(capture)
-    with closing(opened.source):
-        run = Replay(node, opened, interface=interface, rename=names(rename or []), strict=strict)
-        view: View = JsonView(node, run) if as_json else TextView(node, run, why=why, rules=rules, quiet=quiet)
-        error = play(run, view, write, trace)
-        view.end()
+    run = Replay(node, open_capture(capture), interface=interface, rename=names(rename or []), strict=strict)
+    view: View = JsonView(node, run) if as_json else TextView(node, run, why=why, rules=rules, quiet=quiet)
+    error = play(run, view, write, trace)
+    view.end()
     if error is not None:
         raise error
     if why is not None and not view.explained:

@@ -78,7 +78,7 @@ cdef int hook_run(Walk* walk, uint8_t hook) noexcept nogil:
     walk.hook = hook
     walk.hotdrop = 0
     walk.drop_reason = 0
-    record(&walk.net.recorder, STEP_HOOK, hook, 0, 0, walk.in_dev, 0, <uint64_t>walk.out_dev, False)
+    record(&walk.net.recorder, STEP_HOOK, hook, 0, walk.family, walk.in_dev, 0, <uint64_t>walk.out_dev, False)
     for i in range(hooks.count):
         entry = &hooks.entries[i]
         verdict = entry.run(walk, entry.arg)

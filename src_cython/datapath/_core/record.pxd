@@ -16,7 +16,7 @@ cpdef enum StepKind:  # mirrored by datapath/report/steps.py
     STEP_NONE = 0
     STEP_RECEIVE = 1        # a = device; arg = PacketType
     STEP_LOCAL_SEND = 2     # a = device asked for or -1
-    STEP_HOOK = 3           # a hook begins; hook is set; a = in device, value = out device
+    STEP_HOOK = 3           # a hook begins; hook is set; arg = family; a = in device, value = out device
     STEP_RULE = 4           # a rule matched: table, a = chain, b = rule (from 1), arg = what it did (Verdict)
     STEP_RETURN = 5         # the end of a user chain (or RETURN): table, a = chain left, b = rules it has
     STEP_POLICY = 6         # a base chain's end: table, a = chain, b = rules it has, arg = Verdict
