@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 
 from datapath.errors import HostError
 from datapath.model.derived import derive_links, derive_local_routes, derive_routes
-from datapath.model.host import TABLE_LOCAL, Address, FdbEntry, Link, Neighbour, PolicyRule, Route, default_rules
+from datapath.model.edit import routers
+from datapath.model.host import TABLE_LOCAL, Address, FdbEntry, Host, Link, Neighbour, PolicyRule, Route, default_rules
 from datapath.syntax.ip_json import parse_addresses, parse_fdb, parse_links, parse_neighbours
 from datapath.syntax.ip_route_json import parse_routes, parse_rules
 from datapath.syntax.sysctl import parse_sysctls
@@ -43,10 +44,11 @@ class HostLoader:
             self.said.append("ip-addr.json is missing: addresses are those of the local routing table")
             addresses = addresses_of_routes(routes)
         check_devices(links, addresses)
+        sysctls = parse_sysctls(texts.get("sysctl.txt", ""))
         uname = texts.get("uname.txt", "").strip()
         found: dict[str, object] = {
             "links": links, "addresses": addresses, "rules": rules, "neighbours": neighbours, "fdb": self.fdb(),
-            "routes": self.complete(links, addresses, routes), "sysctls": parse_sysctls(texts.get("sysctl.txt", "")),
+            "routes": self.complete(links, addresses, routes, routers(Host(links=links, sysctls=sysctls))), "sysctls": sysctls,
             "kernel": self.kernel(uname), "uname": uname, "modules": self.modules(),
         }
         self.said += [NO_NEIGHBOURS] * (neighbours is None) + [NO_SYSCTLS] * ("sysctl.txt" not in texts)
@@ -91,16 +93,18 @@ class HostLoader:
             return None
         return frozenset(line.split()[0] for line in self.texts["modules.txt"].splitlines() if line.strip())
 
-    def complete(self, links: tuple[Link, ...], addresses: tuple[Address, ...], routes: tuple[Route, ...]) -> tuple[Route, ...]:
+    def complete(
+        self, links: tuple[Link, ...], addresses: tuple[Address, ...], routes: tuple[Route, ...], forwarding: frozenset[str]
+    ) -> tuple[Route, ...]:
         """The routes, with what Linux derives from addresses for a family or a local table that no file shows."""
         for family, file in ROUTE_FILES.items():
             mine = [route for route in routes if route.family == family]
             if not mine and file not in self.texts:
                 self.said.append(f"{file} is missing: the routes that Linux makes for the addresses")
-                routes += derive_routes(links, addresses, family)
+                routes += derive_routes(links, addresses, family, forwarding)
             elif not any(route.table == TABLE_LOCAL for route in mine) and any(address.family == family for address in addresses):
                 self.said.append(f"{file} does not show the local table (ip route show table all): it is derived from the addresses")
-                routes += derive_local_routes(links, addresses, family)
+                routes += derive_local_routes(links, addresses, family, forwarding)
         return routes
 
     def kernel(self, uname: str) -> tuple[int, int]:

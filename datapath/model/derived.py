@@ -11,6 +11,8 @@ from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_net
 
 from datapath.model.host import METRIC_IPV6_KERNEL, SCOPES, TABLE_LOCAL, Address, IpNetwork, Link, NextHop, Route
 
+NONE: frozenset[str] = frozenset()
+ANYCAST_BITS = 127      # a subnet of this length or longer has no anycast address
 LIMITED_BROADCAST = IPv4Address("255.255.255.255")
 LOOPBACK_FLAGS = frozenset({"LOOPBACK", "UP", "LOWER_UP"})
 MADE_UP_MAC = bytes.fromhex("020000000000")
@@ -26,11 +28,11 @@ def derive_links(names: Iterable[str]) -> tuple[Link, ...]:
     return tuple(links)
 
 
-def derive_routes(links: tuple[Link, ...], addresses: tuple[Address, ...], family: int) -> tuple[Route, ...]:
-    """The local table and the connected routes."""
+def derive_routes(links: tuple[Link, ...], addresses: tuple[Address, ...], family: int, routers: frozenset[str] = NONE) -> tuple[Route, ...]:
+    """The local table and the connected routes. `routers`: devices that forward IPv6, on which subnets have an anycast address."""
     up = {link.name: link for link in links}
     main = [route for address in addresses if address.family == family for route in connected_routes(up[address.device], address)]
-    return tuple(dict.fromkeys(main)) + derive_local_routes(links, addresses, family)
+    return tuple(dict.fromkeys(main)) + derive_local_routes(links, addresses, family, routers)
 
 
 def connected_routes(link: Link, address: Address) -> Iterator[Route]:
@@ -44,7 +46,7 @@ def connected_routes(link: Link, address: Address) -> Iterator[Route]:
         if network.prefixlen == 32 and network.network_address == address.local:
             return
         yield Route(4, network, next_hops=(NextHop(link.name),), scope=SCOPES["link"], source=address.local, protocol="kernel")
-    elif network.prefixlen < 128 or address.peer is not None:
+    else:
         yield Route(6, network, next_hops=(NextHop(link.name),), metric=METRIC_IPV6_KERNEL, protocol="kernel")
 
 
@@ -53,13 +55,16 @@ def subnet(address: Address) -> IpNetwork:
     return ip_network((address.peer or address.local, address.prefix_length), strict=False)
 
 
-def derive_local_routes(links: tuple[Link, ...], addresses: tuple[Address, ...], family: int) -> tuple[Route, ...]:
+def derive_local_routes(
+    links: tuple[Link, ...], addresses: tuple[Address, ...], family: int, routers: frozenset[str] = NONE
+) -> tuple[Route, ...]:
     """The routes of table local."""
     up = {link.name: link for link in links}
     routes: list[Route] = []
     for address in addresses:
+        link = up[address.device]
         if address.family == family:
-            routes += local_routes4(up[address.device], address, addresses) if family == 4 else local_routes6(up[address.device], address)
+            routes += local_routes4(link, address, addresses) if family == 4 else local_routes6(link, address, link.name in routers)
     if family == 6:
         routes += multicast_routes6(links, addresses)
     return tuple(dict.fromkeys(routes))
@@ -91,9 +96,14 @@ def local_routes4(link: Link, address: Address, addresses: tuple[Address, ...]) 
         yield route(network.broadcast_address, "broadcast")
 
 
-def local_routes6(link: Link, address: Address) -> Iterator[Route]:
-    """The address itself, and the anycast address of its subnet where the node is a router."""
+def local_routes6(link: Link, address: Address, router: bool) -> Iterator[Route]:
+    """The address itself, and on a router the anycast address of its subnet."""
+    if "UP" not in link.flags:
+        return
     yield Route(6, ip_network(address.local), "local", TABLE_LOCAL, (NextHop(link.name),), protocol="kernel")
+    if router and address.prefix_length < ANYCAST_BITS and "LOOPBACK" not in link.flags:
+        anycast = ip_network((address.local, address.prefix_length), strict=False).network_address
+        yield Route(6, ip_network(anycast), "anycast", TABLE_LOCAL, (NextHop(link.name),), protocol="kernel")
 
 
 def multicast_routes6(links: tuple[Link, ...], addresses: tuple[Address, ...]) -> Iterator[Route]:

@@ -7,12 +7,14 @@ net/ipv6/addrconf.c; net/ipv4/devinet.c, inet_forward_change, and addrconf_fixup
 from __future__ import annotations
 
 from dataclasses import replace
-from ipaddress import ip_address
+from ipaddress import IPv6Address, ip_address
 from types import MappingProxyType
 
 from datapath.errors import HostError
 from datapath.model.derived import connected_routes, derive_routes, local_routes4, local_routes6, multicast_routes6, subnet
-from datapath.model.host import Address, Host, Link, Neighbour, NextHop, PolicyRule, Route
+from datapath.model.host import SCOPES, TABLE_LOCAL, TABLE_MAIN, Address, Host, Link, Neighbour, NextHop, PolicyRule, Route
+
+NEAR_TABLES = (TABLE_LOCAL, TABLE_MAIN)     # where a gateway is looked for
 
 
 def require_link(host: Host, device: str) -> Link:
@@ -42,36 +44,48 @@ def with_address(host: Host, address: Address) -> Host:
     """`ip addr add`: a second address on a subnet is secondary; the address's routes come with it."""
     link = require_link(host, address.device)
     mine = [other for other in host.addresses if other.device == address.device and other.family == address.family]
-    if any(other.local == address.local and other.prefix_length == address.prefix_length for other in mine):
-        raise HostError(f"address {address.local} is on {address.device} already")
-    if address.family == 4 and any(subnet(other) == subnet(address) and "secondary" not in other.flags for other in mine):
-        address = replace(address, flags=address.flags | {"secondary"})
-    after = replace(host, addresses=place_address(host.addresses, address))
+    for other in mine:
+        if other.local == address.local and (other.prefix_length == address.prefix_length or address.family == 6):
+            raise HostError(f"address {address.local} is on {address.device} already")
+        if address.family == 4 and subnet(other) == subnet(address):
+            if other.scope != address.scope:
+                raise HostError(f"address {address.local}: the scope differs from that of {other.local}, on the same subnet")
+            address = replace(address, flags=address.flags | {"secondary"})
+    after = replace(host, addresses=place_address(host, address))
     added: list[Route] = list(connected_routes(link, address))
     if address.family == 4:
         added += local_routes4(link, address, after.addresses)
     else:
-        added += [*local_routes6(link, address), *(route for route in multicast_routes6((link,), (address,)))]
+        added += [*local_routes6(link, address, link.name in routers(host)), *multicast_routes6((link,), (address,))]
     return replace(after, routes=merge_routes(host.routes, added))
 
 
-def place_address(addresses: tuple[Address, ...], address: Address) -> tuple[Address, ...]:
-    """IPv4: primary addresses before secondary ones, by scope; IPv6: wider scopes first, the newest of a scope first."""
-    found = list(addresses)
-    mine = [n for n, other in enumerate(found) if other.device == address.device and other.family == address.family]
-    at = mine[-1] + 1 if mine else len(found)
-    for n in mine:
-        other = found[n]
-        if address.family == 6:
-            before = address.scope <= other.scope
-        elif "secondary" in address.flags:
-            before = False
-        else:
-            before = "secondary" in other.flags or other.scope > address.scope
-        if before:
-            at = n
-            break
-    return (*found[:at], address, *found[at:])
+def place_address(host: Host, address: Address) -> tuple[Address, ...]:
+    """In the kernel's order (__inet_insert_ifa, ipv6_link_dev_addr), device by device.
+
+    IPv4: a primary address after the last primary one of its scope or a narrower one, secondary addresses at the end;
+    IPv6: wider scopes first, the newest of a scope first.
+    """
+    addresses = host.addresses
+    order = {name: n for n, name in enumerate(host.interfaces)}
+    place = (order[address.device], address.family)
+    mine = [n for n, other in enumerate(addresses) if (order[other.device], other.family) == place]
+    first = next((n for n, other in enumerate(addresses) if (order[other.device], other.family) >= place), len(addresses))
+    if address.family == 6:
+        at = next((n for n in mine if address.scope <= addresses[n].scope), first + len(mine))
+    elif "secondary" in address.flags:
+        at = first + len(mine)
+    else:
+        at = max((n + 1 for n in mine if "secondary" not in addresses[n].flags and address.scope <= addresses[n].scope), default=first)
+    return (*addresses[:at], address, *addresses[at:])
+
+
+def routers(host: Host) -> frozenset[str]:
+    """Devices that forward IPv6."""
+    values = host.sysctls
+    default = values.get("net.ipv6.conf.default.forwarding", values.get("net.ipv6.conf.all.forwarding", "0"))
+    names = [link.name for link in host.links]
+    return frozenset(name for name in names if values.get(f"net.ipv6.conf.{name.replace('.', '/')}.forwarding", default) != "0")
 
 
 def merge_routes(routes: tuple[Route, ...], added: list[Route]) -> tuple[Route, ...]:
@@ -89,7 +103,8 @@ def route_key(route: Route) -> tuple[object, ...]:
 def without_address(host: Host, address: Address) -> Host:
     """`ip addr del`: a primary address takes its secondaries with it (unless promote_secondaries), and its routes."""
     require_link(host, address.device)
-    gone = [other for other in host.addresses if other.device == address.device and other.local == address.local]
+    gone = [other for other in host.addresses
+            if (other.device, other.local, other.prefix_length) == (address.device, address.local, address.prefix_length)]
     if not gone:
         raise HostError(f"no address {address.local} on {address.device}")
     left = [other for other in host.addresses if other is not gone[0]]
@@ -108,8 +123,8 @@ def rederive(host: Host, left: tuple[Address, ...], gone: list[Address]) -> Host
     """The host with the addresses that are left: the routes of those that went go, and routes that prefer them as source."""
     sources = {address.local for address in gone} - {address.local for address in left}
     routes = [route for route in host.routes if not (route.source in sources and route.source is not None)]
-    before = {(*route_key(route), route.next_hops) for route in derive_routes(host.links, host.addresses, gone[0].family)}
-    now = derive_routes(host.links, left, gone[0].family)
+    before = {(*route_key(route), route.next_hops) for route in derive_routes(host.links, host.addresses, gone[0].family, routers(host))}
+    now = derive_routes(host.links, left, gone[0].family, routers(host))
     keep = {(*route_key(route), route.next_hops) for route in now}
     routes = [route for route in routes
               if route.protocol != "kernel" or (*route_key(route), route.next_hops) not in before - keep]
@@ -128,8 +143,23 @@ def with_link_up(host: Host, device: str, up: bool) -> Host:
         addresses = tuple(address for address in host.addresses if address.device != device or address.family == 4)
         return replace(host, links=links, routes=routes, addresses=addresses)
     after = replace(host, links=links)
-    added = [route for family in (4, 6) for route in derive_routes(links, tuple(a for a in host.addresses if a.device == device), family)]
+    own = link_local(after, device)
+    if own is not None:
+        after = replace(after, addresses=place_address(after, own))
+    mine = tuple(address for address in after.addresses if address.device == device)
+    added = [route for family in (4, 6) for route in derive_routes(links, mine, family, routers(host))]
     return replace(after, routes=merge_routes(host.routes, added))
+
+
+def link_local(host: Host, device: str) -> Address | None:
+    """The address that IPv6 gives to a device that comes up (addr_gen_mode eui64), None where it has one or makes none."""
+    link = require_link(host, device)
+    name = f"net.ipv6.conf.{device.replace('.', '/')}"
+    made = any(address.device == device and address.family == 6 and address.scope == SCOPES["link"] for address in host.addresses)
+    if made or link.link_type != "ether" or host.sysctls.get(f"{name}.disable_ipv6", "0") != "0" or host.sysctls.get(f"{name}.addr_gen_mode", "0") != "0":
+        return None
+    identifier = bytes([link.mac[0] ^ 2]) + link.mac[1:3] + b"\xff\xfe" + link.mac[3:6]
+    return Address(device, IPv6Address(b"\xfe\x80" + bytes(6) + identifier), 64, SCOPES["link"])
 
 
 def over_other_devices(route: Route, device: str) -> Route | None:
@@ -168,17 +198,24 @@ def joins(first: Route, second: Route) -> bool:
 
 
 def resolve_hop(host: Host, hop: NextHop) -> NextHop:
-    """The hop with its device: that of the longest connected route around the gateway."""
-    if hop.device is not None:
-        require_link(host, hop.device)
+    """The hop with its device. The gateway has to be on a link: the longest route around it leads to no other gateway."""
+    if hop.device is not None and "UP" not in require_link(host, hop.device).flags:
+        raise HostError(f"device {hop.device} is down")
+    if hop.gateway is None or "onlink" in hop.flags or (hop.gateway.version == 6 and hop.gateway.is_link_local and hop.device is not None):
         return hop
-    if hop.gateway is None:
-        return hop
-    around = [route for route in host.routes if route.family == hop.gateway.version and route.type == "unicast"
-              and hop.gateway in route.destination and route.next_hops and route.next_hops[0].gateway is None]
-    if not around:
-        raise HostError(f"gateway {hop.gateway} is on no link: name its device (dev)")
-    return replace(hop, device=max(around, key=lambda route: route.destination.prefixlen).next_hops[0].device)
+    if hop.gateway.version == 6 and any(address.local == hop.gateway for address in host.addresses):
+        raise HostError(f"gateway {hop.gateway} is an address of this host")
+    around = [route for route in host.routes if hop.gateway in route.destination and route.table in NEAR_TABLES and on_link(route, hop.device)]
+    nearest = max(around, key=lambda route: (route.destination.prefixlen, route.table), default=None)
+    if nearest is None or nearest.type not in ("unicast", "local"):
+        raise HostError(f"gateway {hop.gateway} is on no link{'' if hop.device is None else f' of {hop.device}'}")
+    return replace(hop, device=hop.device or nearest.next_hops[0].device)
+
+
+def on_link(route: Route, device: str | None) -> bool:
+    """Whether the route leads to neighbours (by the device) and not to a gateway."""
+    hops = [hop for hop in route.next_hops if device is None or hop.device == device]
+    return bool(hops) and hops[0].gateway is None and (route.family == 6 or route.scope >= SCOPES["link"])
 
 
 def without_route(host: Host, pattern: Route, given: frozenset[str]) -> Host:

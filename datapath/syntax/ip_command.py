@@ -5,11 +5,11 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable
 from dataclasses import replace
-from ipaddress import ip_address, ip_interface
+from ipaddress import IPv4Interface, IPv6Interface, ip_address, ip_interface
 
 from datapath.errors import HostError, InputError, UnsupportedFeatureError
 from datapath.model import edit
-from datapath.model.host import SCOPES, Address, Host, Neighbour
+from datapath.model.host import SCOPES, Address, Host, IpAddress, Neighbour
 from datapath.syntax.ip_route_command import apply_route, apply_rule
 from datapath.syntax.ip_words import Words
 
@@ -93,10 +93,15 @@ def parse_address(words: Words) -> Address:
     if "scope" not in found:
         found["scope"] = SCOPES["host"] if address.is_loopback else SCOPES["link"] if address.version == 6 and address.is_link_local else 0
     brd = found.pop("broadcast", None)
-    if brd is not None:
-        found["broadcast"] = interface.network.broadcast_address if brd == "+" else None if brd == "-" else ip_address(str(brd))
+    if brd not in (None, "-"):
+        found["broadcast"] = subnet_broadcast(interface) if brd == "+" else ip_address(str(brd))
     found.setdefault("prefix_length", interface.network.prefixlen)
     return Address(local=address, flags=frozenset(flags), **found)     # type: ignore[arg-type]
+
+
+def subnet_broadcast(interface: IPv4Interface | IPv6Interface) -> IpAddress | None:
+    """What `brd +` stands for; a subnet of one or two addresses has none."""
+    return interface.network.broadcast_address if interface.network.prefixlen < 31 else None
 
 
 def apply_link(host: Host, action: str, words: Words, _family: int) -> Host:
