@@ -73,6 +73,7 @@ NODE: dict[str, tuple[str, int]] = {
     "ct_timestamp": ("net.netfilter.nf_conntrack_timestamp", 0),
     "ct_max": ("net.netfilter.nf_conntrack_max", 262144),
     "ct_expect_max": ("net.netfilter.nf_conntrack_expect_max", 4096),
+    "ct_buckets": ("net.netfilter.nf_conntrack_buckets", 262144),
 }
 TIMEOUTS: dict[str, tuple[str, int]] = {
     "ct_timeout_tcp_unacked": ("net.netfilter.nf_conntrack_tcp_timeout_unacknowledged", 300),

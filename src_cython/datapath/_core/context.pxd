@@ -71,6 +71,7 @@ cdef struct Sysctls:  # net.* values that the path reads, family-wide; per-devic
     uint8_t ct_timestamp
     uint32_t ct_max
     uint32_t ct_expect_max
+    uint32_t ct_buckets             # of Linux's hash table: how much early drop looks at
     uint64_t ct_timeout_tcp[16]     # ns, by TCP conntrack state; the rest beside them
     uint64_t ct_timeout_tcp_unacked
     uint64_t ct_timeout_tcp_retrans

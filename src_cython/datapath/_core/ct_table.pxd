@@ -16,7 +16,6 @@ cdef struct Conntrack:
     uint32_t count          # entries that exist, in the table or on a packet (nf_conntrack_count)
     uint32_t n_chunks
     uint32_t swept          # slot that the sweep looks at next
-    uint32_t linux_buckets  # nf_conntrack_buckets: how wide early drop looks
     uint32_t next_id
     uint64_t seed
     uint8_t waiting         # imported entries count their time from the first packet, which has not come yet

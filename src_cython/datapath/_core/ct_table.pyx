@@ -11,9 +11,7 @@ from libc.string cimport memset
 from datapath._core.conn cimport (
     IPS_ASSURED, IPS_CONFIRMED, IPS_DYING, IPS_REPLY_ONLY,
 )
-from datapath._core.ct_sysctl cimport conntrack_sysctl_defaults
 from datapath._core.nat_source cimport nat_source_unlink
-from datapath._core.ct_sysctl cimport conntrack_sysctl_defaults
 from datapath._core.nat_source cimport nat_source_unlink
 from datapath._core.tuples cimport tuple_equal, tuple_hash
 
@@ -37,7 +35,6 @@ cdef int table_init(Net* net) except -1:
         raise MemoryError
     table.seed = net.draws.state * <uint64_t>0x9E3779B97F4A7C15 + <uint64_t>0xD1B54A32D192ED03
     net.conntrack = table
-    conntrack_sysctl_defaults(net)
     return 0
 
 
@@ -134,27 +131,32 @@ cdef bint make_room(Net* net, const Tuple* tuple) noexcept nogil:
 cdef bint early_drop(Net* net, uint64_t hash) noexcept nogil:
     """Evict what is not assured from the first of eight of Linux's buckets that has such an entry."""
     cdef Conntrack* table = <Conntrack*>net.conntrack
-    cdef uint32_t bucket = linux_bucket(table, hash)
+    cdef uint32_t buckets = linux_buckets(net)
+    cdef uint32_t bucket = linux_bucket(hash, buckets)
     cdef uint32_t dropped
     cdef int i
     for i in range(EVICTION_RANGE):
-        dropped = drop_bucket(net, bucket)
+        dropped = drop_bucket(net, bucket, buckets)
         if dropped:
             table.stats.early_drop += dropped
             return True
-        bucket = (bucket + 1) % table.linux_buckets
+        bucket = (bucket + 1) % buckets
     return False
 
 
-cdef inline uint32_t linux_bucket(const Conntrack* table, uint64_t hash) noexcept nogil:
-    return <uint32_t>(((hash >> 32) * table.linux_buckets) >> 32)
+cdef inline uint32_t linux_buckets(const Net* net) noexcept nogil:
+    return net.sysctl.ct_buckets if net.sysctl.ct_buckets else 1
 
 
-cdef uint32_t drop_bucket(Net* net, uint32_t wanted) noexcept nogil:
+cdef inline uint32_t linux_bucket(uint64_t hash, uint32_t buckets) noexcept nogil:
+    return <uint32_t>(((hash >> 32) * buckets) >> 32)
+
+
+cdef uint32_t drop_bucket(Net* net, uint32_t wanted, uint32_t buckets) noexcept nogil:
     """Remove the entries of one of Linux's buckets that are not assured; how many."""
     cdef Conntrack* table = <Conntrack*>net.conntrack
-    cdef uint64_t low = ((<uint64_t>wanted << 32) + table.linux_buckets - 1) // table.linux_buckets
-    cdef uint64_t high = ((<uint64_t>(wanted + 1) << 32) + table.linux_buckets - 1) // table.linux_buckets - 1
+    cdef uint64_t low = ((<uint64_t>wanted << 32) + buckets - 1) // buckets
+    cdef uint64_t high = ((<uint64_t>(wanted + 1) << 32) + buckets - 1) // buckets - 1
     cdef uint64_t b
     cdef uint32_t dropped = 0
     cdef CtLink link
@@ -166,7 +168,7 @@ cdef uint32_t drop_bucket(Net* net, uint32_t wanted) noexcept nogil:
             ct = <CtEntry*><uintptr_t>(link & ~<CtLink>1)
             direction = link & 1
             link = ct.hash_next[direction]
-            if ct.status & IPS_ASSURED or linux_bucket(table, tuple_hash(&ct.tuple[direction], table.seed)) != wanted:
+            if ct.status & IPS_ASSURED or linux_bucket(tuple_hash(&ct.tuple[direction], table.seed), buckets) != wanted:
                 continue
             if link and <CtEntry*><uintptr_t>(link & ~<CtLink>1) == ct:
                 link = ct.hash_next[link & 1]   # its other direction stands next in the same chain and goes with it

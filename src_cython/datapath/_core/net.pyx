@@ -14,7 +14,6 @@ from datapath._core.icmp_limit cimport icmp_limits_free, icmp_limits_init
 from datapath._core.neighbour cimport neighbours_entries, neighbours_free, neighbours_init, neighbours_load
 from datapath._core.nat_source cimport nat_free, nat_init, nat_rules
 from datapath._core.conntrack cimport conntrack_free, conntrack_init
-from datapath._core.ct_sysctl cimport conntrack_sysctl_set
 from datapath._core.ct_view cimport view_delete, view_entries, view_load, view_start, view_stats, view_track
 from datapath._core.output cimport outputs_free, outputs_init, outputs_take
 from datapath._core.packet cimport Packet, packet_ip
@@ -25,6 +24,7 @@ from datapath._core.record cimport Rewrite, Step, recorder_begin, recorder_free,
 from datapath._core.route cimport fib_free, fib_load
 from datapath._core.route_query cimport route_query
 from datapath._core.tuples cimport Addr
+from datapath._core.sysctls cimport sysctls_load
 from datapath._core.walk cimport walk_advance, walk_local_out, walk_receive
 
 cdef enum:
@@ -227,9 +227,9 @@ cdef class NetNamespace:
         """Counts of what happened to the table, by the names of `conntrack -S`."""
         return view_stats(&self.net)
 
-    def set_conntrack_sysctl(self, str name not None, long long value) -> bool:
-        """Set net.netfilter.nf_conntrack_*; False when conntrack has no sysctl of that name."""
-        return conntrack_sysctl_set(&self.net, name, value)
+    def load_sysctls(self, dict values not None) -> None:
+        """Set the node's sysctls alone (compiler.sysctls.Sysctls.of_node)."""
+        sysctls_load(&self.net.sysctl, values)
 
     def track(self, const unsigned char[::1] packet not None, unsigned long long now_ns, *, hook: int = 0, confirm: bool = True) -> tuple:
         """Give an IP packet to connection tracking alone: (verdict, CtInfo, whether it has an entry)."""

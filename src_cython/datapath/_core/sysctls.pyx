@@ -54,6 +54,7 @@ cdef int sysctls_load(Sysctls* sysctl, dict values) except -1:
     sysctl.ct_timestamp = values["ct_timestamp"] & 0xFF
     sysctl.ct_max = values["ct_max"] & 0xFFFFFFFF
     sysctl.ct_expect_max = values["ct_expect_max"] & 0xFFFFFFFF
+    sysctl.ct_buckets = values["ct_buckets"] & 0xFFFFFFFF
     sysctl.ct_timeout_tcp_unacked = values["ct_timeout_tcp_unacked"] & 0xFFFFFFFFFFFFFFFF
     sysctl.ct_timeout_tcp_retrans = values["ct_timeout_tcp_retrans"] & 0xFFFFFFFFFFFFFFFF
     sysctl.ct_timeout_icmp = values["ct_timeout_icmp"] & 0xFFFFFFFFFFFFFFFF
