@@ -8,8 +8,11 @@ from typing import Any
 
 from datapath._core.net import NetNamespace
 from datapath.model.conntrack import SCTP_STATES, TCP_STATES, ConntrackEntry, FlowTuple, Traffic
+from datapath.model.host import Host
 from datapath.syntax.conntrack_command import parse_conntrack_delete
+from datapath.syntax.conntrack_list import parse_conntrack_list
 
+FILE = "conntrack.txt"
 SECOND_NS = 1_000_000_000
 SEEN_REPLY, ASSURED = 1 << 1, 1 << 2    # enum ip_conntrack_status
 STATES = {6: TCP_STATES, 132: SCTP_STATES}
@@ -17,26 +20,32 @@ STATES = {6: TCP_STATES, 132: SCTP_STATES}
 Row = tuple[Any, ...]
 
 
-def conntrack_entries(node: NetNamespace) -> list[ConntrackEntry]:
-    """The live connections, oldest first."""
-    return [entry_of_row(row) for row in node.conntrack_entries()]
+class ConntrackTable:
+    """The connections of one node."""
 
+    def __init__(self, core: NetNamespace, host: Host) -> None:
+        """Take over those of the host's conntrack.txt. Raises InputError for a line that makes no sense."""
+        self._core = core
+        text = host.texts.get(FILE)
+        if text is not None:
+            self.load(parse_conntrack_list(text, FILE))
 
-def load_conntrack(node: NetNamespace, entries: Iterable[ConntrackEntry]) -> None:
-    """Enter the connections of a listing.
+    def entries(self) -> list[ConntrackEntry]:
+        """The live connections, oldest first."""
+        return [entry_of_row(row) for row in self._core.conntrack_entries()]
 
-    Their timeouts count from the first packet. TCP windows, which no listing shows, are learned: until both sides have
-    sent nothing is out of window.
-    """
-    node.load_conntrack([row_of_entry(entry) for entry in entries])
+    def load(self, entries: Iterable[ConntrackEntry]) -> None:
+        """Enter the connections of a listing.
 
+        Their timeouts count from the first packet. TCP windows, which no listing shows, are learned: until both sides
+        have sent nothing is out of window.
+        """
+        self._core.load_conntrack([row_of_entry(entry) for entry in entries])
 
-def delete_conntrack(node: NetNamespace, options: str) -> list[ConntrackEntry]:
-    """Delete what `conntrack -D OPTIONS` would, and tell which those were. Raises InputError for bad options."""
-    wanted = parse_conntrack_delete(options)
-    selected = [(row[0], entry) for row in node.conntrack_entries() if wanted.selects(entry := entry_of_row(row))]
-    node.delete_conntrack([number for number, _ in selected])
-    return [entry for _, entry in selected]
+    def delete(self, options: str) -> int:
+        """Delete what `conntrack -D OPTIONS` would; how many entries went. Raises InputError for bad options."""
+        wanted = parse_conntrack_delete(options)
+        return self._core.delete_conntrack([row[0] for row in self._core.conntrack_entries() if wanted.selects(entry_of_row(row))])
 
 
 def entry_of_row(row: Row) -> ConntrackEntry:
