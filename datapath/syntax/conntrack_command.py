@@ -194,7 +194,7 @@ def _state(text: str | None, protocol: int | None) -> str:
     states = TCP_STATES if protocol == 6 else SCTP_STATES
     if text == "LISTEN":
         return "SYN_SENT2"
-    if text not in states:
+    if text is None or text not in states:
         raise InputError(f"conntrack: unknown state `{text}': expected one of {', '.join(states)}")
     return text
 
