@@ -4,7 +4,6 @@ Followed: net/netfilter/nf_nat_core.c, nf_nat_inet_fn and nf_nat_packet; net/net
 nf_nat_icmp_reply_translation, nf_nat_icmpv6_reply_translation and the functions of the four hooks.
 """
 from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
-from libc.string cimport memcpy, memset
 
 from datapath._core.conn cimport (
     CT_IS_REPLY, CT_NEW, CT_RELATED, CT_RELATED_REPLY, IPS_DST_NAT, IPS_NAT_DONE_MASK, IPS_NAT_MASK, IPS_SRC_NAT, CtEntry,
@@ -14,13 +13,13 @@ from datapath._core.context cimport Net
 from datapath._core.device cimport DEVICE_VRF
 from datapath._core.nat_binding cimport nat_is_bound
 from datapath._core.nat_manip cimport MANIP_DST, MANIP_SRC, NatEnd, manip_of_hook, nat_manip_at
-from datapath._core.packet cimport CSUM_NONE, CSUM_PARTIAL, Packet, packet_has, packet_ip
+from datapath._core.packet cimport CSUM_NONE, CSUM_PARTIAL, Packet, packet_destination, packet_has, packet_ip, packet_source
 from datapath._core.program cimport program_run
 from datapath._core.record cimport RECORD_NOTHING, STEP_NAT, STEP_REWRITE, Rewrite, record, recorder_rewrite
 from datapath._core.route cimport route_me_harder
-from datapath._core.tuples cimport Tuple, addr_equal
+from datapath._core.tuples cimport Addr, Tuple, addr_equal
 from datapath._core.verdict cimport (
-    HOOK_POSTROUTING, HOOK_PREROUTING, NF_ACCEPT, NF_DROP, TABLE_NAT,
+    HOOK_OUTPUT, HOOK_POSTROUTING, NF_ACCEPT, NF_DROP, TABLE_NAT,
 )
 from datapath._core.wire cimport checksum_replace, fold, load_be16, store_be16, sum_bytes
 
@@ -33,6 +32,10 @@ cdef enum:
 
 cdef inline bint is_icmp(uint8_t protocol) noexcept nogil:
     return protocol == PROTO_ICMP or protocol == PROTO_ICMPV6
+
+
+cdef inline bint has_ports(uint8_t protocol) noexcept nogil:
+    return protocol == 6 or protocol == 17 or protocol == 132 or protocol == 136
 
 
 cdef inline NatEnd end_of(const CtEntry* ct, int direction, uint8_t manip) noexcept nogil:
@@ -73,30 +76,42 @@ cdef inline void note(Walk* walk, const CtEntry* ct, int direction, uint8_t mani
     record(&walk.net.recorder, STEP_NAT, walk.hook, TABLE_NAT, binding, ct.rule[binding], 1, 0, False)
 
 
-cdef void note_rewrite(Walk* walk, const NatEnd* end, uint16_t before_key) noexcept nogil:
-    cdef const uint8_t* ip = packet_ip(walk.pkt)
-    cdef Rewrite* kept = recorder_rewrite(&walk.net.recorder)
+cdef uint16_t key_of_packet(const Packet* pkt, const NatEnd* end) noexcept nogil:
+    """The port or id that the packet has at this end; 0: none that NAT knows."""
+    cdef const uint8_t* header = packet_ip(pkt) + pkt.transport
+    if end.protocol != pkt.protocol or not packet_has(pkt, pkt.transport, 6):
+        return 0
+    if is_icmp(pkt.protocol):
+        return load_be16(header + 4)
+    return load_be16(header + (2 if end.manip == MANIP_DST else 0)) if has_ports(pkt.protocol) else 0
+
+
+cdef bint note_rewrite(Walk* walk, const NatEnd* end) noexcept nogil:
+    """Record what will be rewritten. False: the packet is so already."""
+    cdef Packet* pkt = walk.pkt
+    cdef Addr before = packet_destination(pkt) if end.manip == MANIP_DST else packet_source(pkt)
+    cdef uint16_t key = key_of_packet(pkt, end)
+    cdef uint16_t new_key = end.key if end.protocol == pkt.protocol and (is_icmp(pkt.protocol) or has_ports(pkt.protocol)) else 0
+    cdef Rewrite* kept
+    if addr_equal(&before, end.addr) and key == new_key:
+        return False
+    kept = recorder_rewrite(&walk.net.recorder)
     record(&walk.net.recorder, STEP_REWRITE, walk.hook, TABLE_NAT, end.manip, 0, 0, walk.net.recorder.n_rewrites - 1, True)
-    if kept == NULL:
-        return
-    memset(kept, 0, sizeof(Rewrite))
-    if walk.family == 4:
-        memcpy(&kept.before, ip + (12 if end.manip == MANIP_SRC else 16), 4)
-    else:
-        memcpy(&kept.before, ip + (8 if end.manip == MANIP_SRC else 24), 16)
-    kept.after = end.addr[0]
-    kept.before_key = before_key
-    kept.after_key = end.key
-    kept.family = walk.family
-    kept.protocol = walk.pkt.protocol
+    if kept != NULL:
+        kept.before = before
+        kept.after = end.addr[0]
+        kept.before_key = key
+        kept.after_key = new_key
+        kept.family = walk.family
+        kept.protocol = pkt.protocol
+    return True
 
 
-cdef int rewrite(Walk* walk, CtEntry* ct, int direction, uint8_t manip) noexcept nogil:
-    """nf_nat_packet, for an end that is translated."""
+cdef int rewrite(Walk* walk, CtEntry* ct, int direction, uint8_t manip, bint decided_before) noexcept nogil:
+    """nf_nat_packet, for an end that is translated. A packet that comes back from a loopback has it already."""
     cdef NatEnd end = end_of(ct, direction, manip)
-    cdef const Tuple* own = &ct.tuple[direction]
-    if walk.net.recorder.level != RECORD_NOTHING:
-        note_rewrite(walk, &end, own.dport if manip == MANIP_DST and not is_icmp(own.protocol) else own.sport)
+    if walk.net.recorder.level != RECORD_NOTHING and note_rewrite(walk, &end) and decided_before:
+        note(walk, ct, direction, manip)
     return NF_ACCEPT if nat_manip_at(walk.pkt, 0, &end) else NF_DROP
 
 
@@ -146,7 +161,9 @@ cdef int translate_icmp_error(Walk* walk, CtEntry* ct, int direction, uint8_t ma
     note(walk, ct, direction, manip)
     end = end_of(ct, direction, manip)
     if walk.net.recorder.level != RECORD_NOTHING:
-        note_rewrite(walk, &end, 0)
+        end.protocol = 0    # its ports are not the packet's own
+        note_rewrite(walk, &end)
+    end.protocol = ct.tuple[0].protocol
     before = sum_bytes(icmp, pkt.present - pkt.transport) if pkt.present > pkt.transport else 0
     end.manip = 1 - manip
     if not nat_manip_at(pkt, quoted, &end):
@@ -182,9 +199,7 @@ cdef int bind_or_rewrite(Walk* walk, CtEntry* ct, uint8_t manip) noexcept nogil:
         return NF_DROP
     if not is_translated(ct, direction, manip):
         return NF_ACCEPT
-    if decided_before:
-        note(walk, ct, direction, manip)
-    return rewrite(walk, ct, direction, manip)
+    return rewrite(walk, ct, direction, manip, decided_before)
 
 
 cdef int nat_hook(Walk* walk, int arg) noexcept nogil:
@@ -193,8 +208,11 @@ cdef int nat_hook(Walk* walk, int arg) noexcept nogil:
     cdef uint8_t manip = manip_of_hook(walk.hook)
     cdef int direction = 1 if pkt.ctinfo >= CT_IS_REPLY else 0
     cdef int verdict
+    cdef Addr before
+    cdef Addr after
     if ct == NULL:
         return NF_ACCEPT
+    before = packet_destination(pkt)
     if (pkt.ctinfo == CT_RELATED or pkt.ctinfo == CT_RELATED_REPLY) and pkt.protocol == (PROTO_ICMP if walk.family == 4 else PROTO_ICMPV6):
         verdict = translate_icmp_error(walk, ct, direction, manip)
     else:
@@ -202,10 +220,12 @@ cdef int nat_hook(Walk* walk, int arg) noexcept nogil:
     if verdict != NF_ACCEPT:
         return verdict
     if manip == MANIP_DST and not addr_equal(&ct.tuple[direction].dst, &ct.tuple[1 - direction].src):
-        if walk.hook == HOOK_PREROUTING:
+        if walk.hook == HOOK_OUTPUT:
+            walk.error = route_me_harder(walk)
+            return NF_DROP if walk.error else NF_ACCEPT
+        after = packet_destination(pkt)
+        if not addr_equal(&before, &after):
             pkt.route = -1
-        elif route_me_harder(walk) != 0:
-            return NF_DROP
     return NF_ACCEPT
 
 
