@@ -106,7 +106,8 @@ def local_dnat(family: int) -> list[KernelCase]:
              [local(udp(own, 2000, vip, 53)), local(udp(own, 53, own, 2000))]),
         case("REDIRECT in OUTPUT", family, ["-A OUTPUT -p udp -j REDIRECT --to-ports 5300"],
              [local(udp(own, 2000, vip, 53)), local(udp(loop, 5300, own, 2000))]),
-        case("REDIRECT in OUTPUT of an echo", family, ["-A OUTPUT -j REDIRECT"], [local(echo(own, vip, 5))]),
+        case("REDIRECT in OUTPUT of an echo", family, ["-A OUTPUT -j REDIRECT"], [local(echo(own, vip, 5))],
+             skip=frozenset({"hits", "counters", "conntrack"})),   # through lo the kernel's echo service does answer
     ]
 
 
