@@ -25,6 +25,7 @@ from datapath.lab.wire import LocalProcesses, Wire, bring_up, switch_off_offload
 QUIET = {
     "net.ipv4.icmp_ratelimit": "0", "net.ipv4.icmp_msgs_per_sec": "100000", "net.ipv4.icmp_msgs_burst": "100000",
     "net.ipv4.conf.all.send_redirects": "0", "net.ipv4.conf.default.send_redirects": "0",
+    "net.ipv4.conf.lo.disable_policy": "0",     # else what comes by lo is not swallowed
 }  # fmt: skip
 QUIET6 = {
     "net.ipv6.icmp.ratelimit": "0", "net.ipv6.conf.all.accept_ra": "0", "net.ipv6.conf.default.accept_ra": "0",
