@@ -1,8 +1,8 @@
 """The Linux packet datapath in user space.
 
-    from datapath import Datapath, Host
-    node = Datapath(Host.load("host/"))
-    transit = node.receive(frame, interface="eth0", now_ns=0)
+from datapath import Datapath, Host
+node = Datapath(Host.load("host/"))
+transit = node.receive(frame, interface="eth0", now_ns=0)
 """
 
 from datapath.engine.datapath import Datapath

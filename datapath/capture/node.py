@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from datapath.model.host import Host
-
 from datapath.engine.transit import Transit
+from datapath.model.host import Host
 
 
 class Node(Protocol):

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from datapath.model.host import Link
-
 from datapath.capture.compare import holds_pseudo_sum_only
 from datapath.capture.window import Sight
+from datapath.model.host import Link
 
 
 def offload_notes(sight: Sight, link: Link, strict: bool) -> tuple[str, ...]:

@@ -11,12 +11,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from datapath.model.host import Host, Link
-
 from datapath.capture.frame import PACKET_OUTGOING, Frame
 from datapath.capture.packet import IpPacket, address_text
 from datapath.capture.record import Direction, Record
 from datapath.errors import CaptureError
+from datapath.model.host import Host, Link
 
 ANY = "any"  # libpcap's name for all devices at once
 MULTICAST_BIT = 0x01

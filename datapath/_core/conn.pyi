@@ -1,0 +1,4 @@
+from enum import IntEnum
+
+class CtHow(IntEnum):
+    HOW_NONE = 0
