@@ -60,10 +60,9 @@ def _differences(case: Case, seed: int, seconds_slack: int | None, comparison: C
     if case.recording is None or case.host is None:
         raise ValueError(f"case {case.name} was not recorded")
     node = Datapath(Host.load(case.host), seed=seed)
+    node.allow_offload(False)
     drawn = Drawn(case.recording)
     counters = all_counters(case, node)
-    known_ids = frozenset(identification(packet.data, 0 if packet.local else network_offset(packet.data)) for packet in case.packets)
-    known_ids -= {b"\0\0"}
     for index, packet in enumerate(case.packets):
         node.show(*drawn.shown(index, packet))
         transit = play(node, packet)
@@ -74,14 +73,15 @@ def _differences(case: Case, seed: int, seconds_slack: int | None, comparison: C
         ours = [(name, bytes(data)) for name, data in transit.outputs]
         if not case.recording.in_order:
             ours.sort(key=interface_of)  # a stable sort: within an interface the order counts
-        for what, kernel, emulator in _wrong(case.recording.packets[index], transit, ours, hits, known_ids):
+        came_with = identification(packet.data, 0 if packet.local else network_offset(packet.data))
+        for what, kernel, emulator in _wrong(case.recording.packets[index], transit, ours, hits, came_with):
             yield Difference(case, index, what, kernel, emulator, way(transit))
     yield from _final_differences(case, node, counters, seconds_slack)
 
 
-def _wrong(happened: Happened, transit: Any, ours: list[Output], hits: Hits, known_ids: frozenset[bytes]) -> Iterator[tuple[str, Any, Any]]:
+def _wrong(happened: Happened, transit: Any, ours: list[Output], hits: Hits, came_with: bytes) -> Iterator[tuple[str, Any, Any]]:
     """What differs for one packet: what it is, the kernel's, the emulator's."""
-    if not same_outputs(happened.outputs, ours, known_ids):
+    if not same_outputs(happened.outputs, ours, came_with):
         yield "outputs", happened.outputs, ours
     if hits != happened.hits:
         yield "hits", happened.hits, hits
@@ -121,7 +121,8 @@ def show_step(step: Any) -> str:
 def play(node: Any, packet: CasePacket) -> Any:
     """Give one packet to a Datapath; its Transit."""
     if packet.local:
-        return node.send(packet.data, now_ns=packet.time_ns, uid=packet.uid, gid=packet.gid, mark=packet.mark, interface=packet.device)
+        owner = packet.uid or 0, packet.gid or 0  # root's, unless the case says whose
+        return node.send(packet.data, now_ns=packet.time_ns, uid=owner[0], gid=owner[1], mark=packet.mark, interface=packet.device)
     return node.receive(packet.data, interface=packet.interface, now_ns=packet.time_ns)
 
 
@@ -140,11 +141,11 @@ def moved(before: Counters, after: Counters, listed: Counters) -> Hits:
     return {name: packets for name, packets in hits.items() if packets}
 
 
-def same_outputs(kernel: list[Output], ours: list[Output], known_ids: frozenset[bytes] = frozenset()) -> bool:
+def same_outputs(kernel: list[Output], ours: list[Output], came_with: bytes = b"") -> bool:
     """The same frames out of the same interfaces in the same order, what Linux draws left out."""
     if kernel == ours:
         return True
-    return [(name, mask(data, known_ids)) for name, data in kernel] == [(name, mask(data, known_ids)) for name, data in ours]
+    return [(name, mask(data, came_with)) for name, data in kernel] == [(name, mask(data, came_with)) for name, data in ours]
 
 
 def same_drops(reasons: list[str], transit: Any) -> bool:

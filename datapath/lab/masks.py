@@ -30,21 +30,21 @@ def network_offset(frame: bytes) -> int:
     return at + 2 if frame[at : at + 2] in (IPV4, IPV6) else len(frame)
 
 
-def mask(frame: bytes, known_ids: frozenset[bytes] = frozenset()) -> bytes:
-    """The frame without what Linux draws. IPv4 identifications in `known_ids` came with a packet, so they are kept."""
+def mask(frame: bytes, came_with: bytes = b"") -> bytes:
+    """The frame without what Linux draws. The identification that the packet came with (`came_with`) is kept."""
     at = network_offset(frame)
     version = frame[at] >> 4 if at < len(frame) else 0
     if version == 4 and len(frame) >= at + 20:
-        return _mask4(frame, at, known_ids)
+        return _mask4(frame, at, came_with)
     if version == 6 and len(frame) >= at + 40:
         return _mask6(frame, at)
     return frame
 
 
-def _mask4(frame: bytes, at: int, known_ids: frozenset[bytes]) -> bytes:
+def _mask4(frame: bytes, at: int, came_with: bytes) -> bytes:
     length = (frame[at] & 15) * 4
     header, rest = bytearray(frame[at : at + length]), frame[at + length :]
-    if bytes(header[4:6]) in known_ids or not made_by_kernel(header, rest):
+    if (bytes(header[4:6]) == came_with != b"\0\0") or not made_by_kernel(header, rest):
         return frame
     right = checksum(bytes(header)) == 0
     header[4:6] = b"\0\0"

@@ -115,7 +115,7 @@ class Traffic:
         """A random first packet from one address to another."""
         rng = self.world.rng
         version = 6 if ":" in source else 4
-        protocol = rng.choices((TCP, UDP, ICMP if version == 4 else ICMPV6, rng.choice((47, 50, 132, 2, 255))), (9, 8, 4, 0.5))[0]
+        protocol = rng.choices((TCP, UDP, ICMP if version == 4 else ICMPV6, rng.choice((47, 50, 4, 2, 255))), (9, 8, 4, 0.5))[0]
         header = Header(
             source,
             destination,
