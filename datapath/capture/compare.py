@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from datapath.capture.packet import CHECKSUM_AT, IpPacket, address_text
 from datapath.capture.played import Difference
 
@@ -28,28 +30,28 @@ def differences(predicted: IpPacket, captured: IpPacket, *, generated: bool, str
 
 def fields(predicted: IpPacket, captured: IpPacket) -> list[tuple[str, str, str]]:
     """(name, predicted value, captured value) of the header fields that are compared."""
-    pairs = [
-        ("family", *(str(p.family) for p in (predicted, captured))),
-        ("protocol", *(str(p.protocol) for p in (predicted, captured))),
-        ("source", predicted.end(0), captured.end(0)),
-        ("destination", predicted.end(1), captured.end(1)),
-        ("length", *(str(p.length) for p in (predicted, captured))),
-        ("fragment", *(_fragment(p) for p in (predicted, captured))),
+    shown: list[tuple[str, Callable[[IpPacket], str]]] = [
+        ("family", lambda p: str(p.family)),
+        ("protocol", lambda p: str(p.protocol)),
+        ("source", lambda p: p.end(0)),
+        ("destination", lambda p: p.end(1)),
+        ("length", lambda p: str(p.length)),
+        ("fragment", _fragment),
     ]
     if predicted.family == captured.family == 4:
-        pairs += [
-            ("ttl", *(str(p.data[8]) for p in (predicted, captured))),
-            ("tos", *(f"0x{p.data[1]:02x}" for p in (predicted, captured))),
-            ("identification", *(str(p.identification) for p in (predicted, captured))),
-            ("options", *(p.data[20 : p.transport].hex() for p in (predicted, captured))),
+        shown += [
+            ("ttl", lambda p: str(p.data[8])),
+            ("tos", lambda p: f"0x{p.data[1]:02x}"),
+            ("identification", lambda p: str(p.identification)),
+            ("options", lambda p: p.data[20 : p.data[0] % 16 * 4].hex()),
         ]
     elif predicted.family == captured.family == 6:
-        pairs += [
-            ("hop limit", *(str(p.data[7]) for p in (predicted, captured))),
-            ("traffic class", *(f"0x{int.from_bytes(p.data[:2]) >> 4 & 0xFF:02x}" for p in (predicted, captured))),
-            ("flow label", *(f"0x{int.from_bytes(p.data[1:4]) & 0xFFFFF:05x}" for p in (predicted, captured))),
+        shown += [
+            ("hop limit", lambda p: str(p.data[7])),
+            ("traffic class", lambda p: f"0x{int.from_bytes(p.data[:2]) >> 4 & 0xFF:02x}"),
+            ("flow label", lambda p: f"0x{int.from_bytes(p.data[1:4]) & 0xFFFFF:05x}"),
         ]
-    return pairs
+    return [(what, text(predicted), text(captured)) for what, text in shown]
 
 
 def holds_pseudo_sum_only(packet: IpPacket) -> bool:

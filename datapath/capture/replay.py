@@ -65,7 +65,7 @@ class Replay:
             say=self._say,
         )
         self._window = Window(capture, self._look, bounds or Bounds())
-        self._expected = Expected(link.name for link in node.host.links if link.link_type == "none")
+        self._expected = Expected([link.name for link in node.host.links if link.link_type == "none"])
         self._drawn = DrawnConnections()
         self._told: set[tuple[Difference, ...]] = set()
         node.allow_offload(not strict)

@@ -107,6 +107,8 @@ cdef struct Walk:  # one packet in flight at one hook
     int32_t rule_chain      # the rule that runs now, for targets that name themselves (NAT, LOG)
     int32_t rule_number
     uint8_t rule_table
+    void* table             # Table* (program.pxd) that runs now
+    void* rule              # Rule* whose matches run now: what a match that draws looks ahead from
 
 
 ctypedef int (*HookFunction)(Walk* walk, int arg) noexcept nogil

@@ -15,6 +15,7 @@ from datapath._core.neighbour cimport neighbours_entries, neighbours_free, neigh
 from datapath._core.nat_source cimport nat_free, nat_init, nat_rules
 from datapath._core.conntrack cimport conntrack_free, conntrack_init
 from datapath._core.ct_view cimport view_delete, view_entries, view_load, view_start, view_stats, view_track
+from datapath._core.offload cimport offload_allow
 from datapath._core.output cimport outputs_free, outputs_init, outputs_take
 from datapath._core.packet cimport Packet, packet_ip
 from datapath._core.pool cimport packet_free, packet_new, packet_reserve, pool_free, pool_in_use, pool_init
@@ -47,6 +48,7 @@ cdef class NetNamespace:
     def __cinit__(self, *, seed: int = 0, kernel: tuple = (6, 18)):
         memset(&self.net, 0, sizeof(Net))
         self.net.loopback = -1
+        self.net.strict = 1
         self.net.kernel_major, self.net.kernel_minor = kernel
         self.net.draws.state = <uint64_t>(seed & 0xFFFFFFFFFFFFFFFF)
         recorder_init(&self.net.recorder)
@@ -85,6 +87,8 @@ cdef class NetNamespace:
         cdef Packet* pkt = self._packet(frame, wire_length, mark)
         self._begin(now_ns)
         pkt.dev = device
+        if not self.net.strict:
+            offload_allow(&self.net, pkt, device < 0 or self.net.devices[device].has_link_header)
         with nogil:
             walk_receive(&self.net, pkt)
         self._end()
@@ -101,6 +105,8 @@ cdef class NetNamespace:
             pkt.has_owner = 1
             pkt.uid = uid or 0
             pkt.gid = gid or 0
+        if not self.net.strict:
+            offload_allow(&self.net, pkt, False)
         with nogil:
             walk_local_out(&self.net, pkt)
         self._end()
@@ -119,9 +125,9 @@ cdef class NetNamespace:
             shown.dport = destination[1]
             address_from(&shown.dst, destination[0])
 
-    def before_nat(self, const uint8_t[::1] packet not None) -> bytes | None:
+    def before_nat(self, const uint8_t[::1] packet not None, *, wire_length: int = -1) -> bytes | None:
         """An IP packet that left, as it was before NAT by its connection's entry; None: there is no entry."""
-        cdef Packet* pkt = self._packet(packet, -1, 0)
+        cdef Packet* pkt = self._packet(packet, wire_length, 0)
         try:
             if pkt.len < 20:
                 return None
@@ -129,6 +135,8 @@ cdef class NetNamespace:
             pkt.family = packet_ip(pkt)[0] >> 4
             if pkt.family != 4 and (pkt.family != 6 or pkt.len < 40):
                 return None
+            if not self.net.strict:
+                offload_allow(&self.net, pkt, False)
             return packet_ip(pkt)[:pkt.present] if nat_undo(&self.net, pkt) else None
         finally:
             packet_free(&self.net, pkt)
@@ -278,6 +286,15 @@ cdef class NetNamespace:
     @record_level.setter
     def record_level(self, int level) -> None:
         self.net.recorder.level = <uint8_t>level
+
+    @property
+    def strict(self) -> bool:
+        """Whether what offload leaves in captured packets (_core/offload.pyx) is taken as it stands."""
+        return self.net.strict != 0
+
+    @strict.setter
+    def strict(self, bint value) -> None:
+        self.net.strict = value
 
     @property
     def answer(self) -> bool:

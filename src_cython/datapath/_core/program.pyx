@@ -92,6 +92,7 @@ cdef inline int rule_matches(Traversal* t, const Rule* rule) noexcept nogil:
         return MATCH_UNKNOWN if t.failed == PART_UNKNOWN else MATCH_NO
     if rule.n_matches == 0:
         return MATCH_YES
+    t.walk.rule = <void*>rule
     op = <OpHeader*>(t.table.arena + rule.matches)
     for i in range(rule.n_matches):
         answer = op.run(t.walk, op + 1)
@@ -310,6 +311,7 @@ cdef int table_run(Walk* walk, Program* program, Table* table) noexcept nogil:
     t.walk = walk
     t.table = table
     t.why = walk.net.recorder.level == RECORD_WHY
+    walk.table = <void*>table
     walk.hotdrop = 0
     view_read(&t.view, walk)
     enter_chain(&t, base, table.chains[base].first)

@@ -2,8 +2,9 @@
 from libc.stdint cimport uint8_t, uint16_t, uint32_t
 
 from datapath._core.context cimport Walk
-from datapath._core.draws cimport DRAW_STATISTIC, draw_chance
+from datapath._core.draws cimport DRAW_STATISTIC, Shown, draw_chance
 from datapath._core.record cimport STEP_DRAW, record
+from datapath._core.shown cimport LEADS_SILENT, LEADS_THERE, shown_leads
 
 
 cdef struct StatisticMatch:  # packed by datapath/extensions/matches/statistic.py
@@ -15,13 +16,26 @@ cdef struct StatisticMatch:  # packed by datapath/extensions/matches/statistic.p
     uint32_t count          # its memory
 
 
+cdef inline bint statistic_nth(StatisticMatch* want, int leads) noexcept nogil:
+    """Every nth packet. Where the rule's own count began is not known: what a capture shows puts it right."""
+    want.count = 0 if want.count == want.last else want.count + 1
+    if leads != LEADS_SILENT and (want.count == 0) != ((leads == LEADS_THERE) != want.invert):
+        want.count = want.last if want.count == 0 else 0
+    return want.count == 0
+
+
 cdef inline int match_statistic(Walk* walk, void* payload) noexcept nogil:
     cdef StatisticMatch* want = <StatisticMatch*>payload
+    cdef const Shown* shown = &walk.net.draws.shown
+    cdef int leads = shown_leads(walk) if shown.has_dst or shown.has_src else LEADS_SILENT
     cdef uint32_t drawn = 0
     cdef bint hit
     if want.nth:
-        want.count = 0 if want.count == want.last else want.count + 1
-        return (want.count == 0) != want.invert
+        hit = statistic_nth(want, leads)
+        return hit != want.invert
     hit = draw_chance(&walk.net.draws, want.probability, &drawn)
-    record(&walk.net.recorder, STEP_DRAW, walk.hook, walk.rule_table, DRAW_STATISTIC, 0, 0, drawn, True)
+    if leads != LEADS_SILENT:
+        hit = (leads == LEADS_THERE) != want.invert
+    record(&walk.net.recorder, STEP_DRAW, walk.hook, walk.rule_table, DRAW_STATISTIC, leads != LEADS_SILENT, 0,
+           hit if leads != LEADS_SILENT else drawn, True)
     return hit != want.invert
