@@ -7,6 +7,7 @@ from datapath._core.backlog cimport backlog_free, backlog_init
 from datapath._core.context cimport ROUTES
 from datapath._core.defrag cimport fragments_free, fragments_init
 from datapath._core.fib cimport RouteDecision
+from datapath._core.fib cimport Flow, RouteDecision
 from datapath._core.draws cimport Shown
 from datapath._core.nat cimport nat_undo
 from datapath._core.hooks cimport hooks_rebuild
@@ -22,7 +23,7 @@ from datapath._core.pool cimport packet_free, packet_new, packet_reserve, pool_f
 from datapath._core.program cimport program_counters, program_free, program_load, program_tables
 from datapath._core.recent cimport recent_export, recent_free, recent_import
 from datapath._core.record cimport Rewrite, Step, recorder_begin, recorder_free, recorder_init
-from datapath._core.route cimport fib_free, fib_load
+from datapath._core.route cimport address_is_local, fib_free, fib_load, fib_lookup
 from datapath._core.route_query cimport route_query
 from datapath._core.tuples cimport Addr
 from datapath._core.sysctls cimport sysctls_load
@@ -140,6 +141,25 @@ cdef class NetNamespace:
             return packet_ip(pkt)[:pkt.present] if nat_undo(&self.net, pkt) else None
         finally:
             packet_free(&self.net, pkt)
+
+    def is_local(self, const uint8_t[::1] address not None) -> bool:
+        """Whether an address of 4 or 16 bytes is the node's own."""
+        cdef Addr addr
+        memset(&addr, 0, sizeof(Addr))
+        address_from(&addr, address)
+        return address_is_local(&self.net, 4 if address.shape[0] == 4 else 6, &addr, -1)
+
+    def device_of_route(self, const uint8_t[::1] address not None) -> int:
+        """The device by which packets to an address of 4 or 16 bytes leave; -1: there is no route."""
+        cdef Flow flow
+        cdef RouteDecision decision
+        memset(&flow, 0, sizeof(Flow))
+        memset(&decision, 0, sizeof(RouteDecision))
+        address_from(&flow.dst, address)
+        flow.family = 4 if address.shape[0] == 4 else 6
+        flow.iif = self.net.loopback
+        flow.oif = -1
+        return -1 if fib_lookup(&self.net, &flow, &decision) else decision.dev
 
     def advance(self, unsigned long long now_ns) -> None:
         """Let time pass without a packet: retries, reassembly and neighbours that give up."""
