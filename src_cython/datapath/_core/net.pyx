@@ -142,21 +142,21 @@ cdef class NetNamespace:
         finally:
             packet_free(&self.net, pkt)
 
-    def is_local(self, const uint8_t[::1] address not None) -> bool:
+    def is_local(self, bytes address not None) -> bool:
         """Whether an address of 4 or 16 bytes is the node's own."""
         cdef Addr addr
         memset(&addr, 0, sizeof(Addr))
         address_from(&addr, address)
-        return address_is_local(&self.net, 4 if address.shape[0] == 4 else 6, &addr, -1)
+        return address_is_local(&self.net, 4 if len(address) == 4 else 6, &addr, -1)
 
-    def device_of_route(self, const uint8_t[::1] address not None) -> int:
+    def device_of_route(self, bytes address not None) -> int:
         """The device by which packets to an address of 4 or 16 bytes leave; -1: there is no route."""
         cdef Flow flow
         cdef RouteDecision decision
         memset(&flow, 0, sizeof(Flow))
         memset(&decision, 0, sizeof(RouteDecision))
         address_from(&flow.dst, address)
-        flow.family = 4 if address.shape[0] == 4 else 6
+        flow.family = 4 if len(address) == 4 else 6
         flow.iif = self.net.loopback
         flow.oif = -1
         return -1 if fib_lookup(&self.net, &flow, &decision) else decision.dev
