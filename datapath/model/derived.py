@@ -98,8 +98,6 @@ def local_routes4(link: Link, address: Address, addresses: tuple[Address, ...]) 
 
 def local_routes6(link: Link, address: Address, router: bool) -> Iterator[Route]:
     """The address itself, and on a router the anycast address of its subnet."""
-    if "UP" not in link.flags:
-        return
     yield Route(6, ip_network(address.local), "local", TABLE_LOCAL, (NextHop(link.name),), protocol="kernel")
     if router and address.prefix_length < ANYCAST_BITS and "LOOPBACK" not in link.flags:
         anycast = ip_network((address.local, address.prefix_length), strict=False).network_address

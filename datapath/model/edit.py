@@ -90,9 +90,14 @@ def routers(host: Host) -> frozenset[str]:
 
 def merge_routes(routes: tuple[Route, ...], added: list[Route]) -> tuple[Route, ...]:
     """The routes with those that are not there yet."""
-    known = {(*route_key(route), route.next_hops) for route in routes}
-    fresh = [route for route in dict.fromkeys(added) if (*route_key(route), route.next_hops) not in known]
+    known = {identity(route) for route in routes}
+    fresh = [route for route in dict.fromkeys(added) if identity(route) not in known]
     return routes + tuple(fresh)
+
+
+def identity(route: Route) -> tuple[object, ...]:
+    """What makes two routes of the kernel's own the same."""
+    return (*route_key(route), route.type, route.source, route.next_hops)
 
 
 def route_key(route: Route) -> tuple[object, ...]:
@@ -123,11 +128,10 @@ def rederive(host: Host, left: tuple[Address, ...], gone: list[Address]) -> Host
     """The host with the addresses that are left: the routes of those that went go, and routes that prefer them as source."""
     sources = {address.local for address in gone} - {address.local for address in left}
     routes = [route for route in host.routes if not (route.source in sources and route.source is not None)]
-    before = {(*route_key(route), route.next_hops) for route in derive_routes(host.links, host.addresses, gone[0].family, routers(host))}
+    before = {identity(route) for route in derive_routes(host.links, host.addresses, gone[0].family, routers(host))}
     now = derive_routes(host.links, left, gone[0].family, routers(host))
-    keep = {(*route_key(route), route.next_hops) for route in now}
-    routes = [route for route in routes
-              if route.protocol != "kernel" or (*route_key(route), route.next_hops) not in before - keep]
+    keep = {identity(route) for route in now}
+    routes = [route for route in routes if route.protocol != "kernel" or identity(route) not in before - keep]
     return replace(host, addresses=left, routes=merge_routes(tuple(routes), [route for route in now if route.protocol == "kernel"]))
 
 
@@ -177,15 +181,16 @@ def with_route(host: Host, route: Route, how: str) -> Host:
         raise HostError(f"route {route.destination}: source {route.source} is no address of this host")
     same = [n for n, other in enumerate(host.routes) if route_key(other) == route_key(route)]
     routes = list(host.routes)
-    if how == "add" and same:
+    twin = any(host.routes[n].next_hops[:1] == route.next_hops[:1] for n in same)
+    if (how == "add" and same) or (route.family == 6 and how in ("append", "prepend") and twin):
         raise HostError(f"route {route.destination}: exists already in table {route.table}")
     if how == "change" and not same:
         raise HostError(f"route {route.destination}: no such route in table {route.table}")
     if how in ("replace", "change") and same:
         routes[same[0]] = route
-    elif how == "append" and same and route.family == 6 and joins(host.routes[same[-1]], route):
+    elif how in ("append", "prepend") and same and route.family == 6 and joins(host.routes[same[-1]], route):
         routes[same[-1]] = replace(routes[same[-1]], next_hops=routes[same[-1]].next_hops + route.next_hops)
-    elif how == "prepend" and same:
+    elif how == "prepend" and same and route.family == 4:
         routes.insert(same[0], route)
     else:
         routes.insert(same[-1] + 1 if same else len(routes), route)
@@ -223,7 +228,8 @@ def without_route(host: Host, pattern: Route, given: frozenset[str]) -> Host:
     for n, route in enumerate(host.routes):
         if (route.family, route.table, route.destination) != (pattern.family, pattern.table, pattern.destination):
             continue
-        if any(getattr(route, name) != getattr(pattern, name) for name in ("tos", "metric", "type", "source", "scope") if name in given):
+        compared = ("tos", "metric", "type", "source", "scope") if route.family == 4 else ("metric", "source")
+        if any(getattr(route, name) != getattr(pattern, name) for name in compared if name in given):
             continue
         if "next_hops" in given and not all(any(hop_fits(have, want) for have in route.next_hops) for want in pattern.next_hops):
             continue

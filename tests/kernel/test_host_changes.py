@@ -14,9 +14,9 @@ from tests.kernel.routing_lab import RoutingLab, run
 
 pytestmark = pytest.mark.kernel
 
-COMMANDS = int(os.environ.get("CHANGES", "40"))
+COMMANDS = int(os.environ.get("CHANGES", "25"))
 FIRST_SEED = int(os.environ.get("ROUTING_SEED", "1"))
-SEEDS = range(FIRST_SEED, FIRST_SEED + int(os.environ.get("ROUTING_CASES", "3")))
+SEEDS = range(FIRST_SEED, FIRST_SEED + int(os.environ.get("ROUTING_CASES", "2")))
 
 
 def commands(draw: random.Random, family: int) -> list[str]:
@@ -95,8 +95,8 @@ def test_same_commands_leave_the_same_state(family: int, seed: int) -> None:
                     continue
                 assert not done.returncode, f"{command} was refused: {done.stderr}; after {said}"
                 said.append(command)
-                if "link set" in command:
-                    time.sleep(0.05)
+                if family == 6 and "link set" in command:
+                    time.sleep(1.1)     # the kernel looks at a device's carrier once a second
                 theirs = lab.host()
                 for part, lines in state(after, family).items():
                     expected = state(theirs, family)[part]
