@@ -67,26 +67,29 @@ class Happened:
 
     `hits`: by how much each rule's packet counter moved ("table/chain/number", numbers from 1, or "policy"; IPv6
     rules of a case that has both families begin with "6:"). `drops`: names of the drop reasons that the kernel gave,
-    None when nobody watched. `error`: the errno with which a local send was refused.
+    None when nobody watched. `error`: the errno with which a local send was refused. `bound`: lines of connections
+    that the nat table was asked about, as they were right after the packet.
     """
 
     outputs: list[Output] = field(default_factory=list)
     hits: Hits = field(default_factory=dict)
     drops: list[str] | None = None
     error: int = 0
+    bound: list[str] = field(default_factory=list)
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> Happened:
         """From an item of `kernel.json`."""
         outputs = [(name, bytes.fromhex(data)) for name, data in value["outputs"] if name != "error"]
         error = next((number for name, number in value["outputs"] if name == "error"), 0)
-        return cls(outputs, value["hits"], value.get("drops"), error)
+        return cls(outputs, value["hits"], value.get("drops"), error, value.get("bound", []))
 
     def to_json(self) -> dict[str, Any]:
         """An item of `kernel.json`."""
         outputs: list[list[Any]] = [[name, data.hex()] for name, data in self.outputs]
         value: dict[str, Any] = {"outputs": outputs + [["error", self.error]] * bool(self.error), "hits": self.hits}
-        return value if self.drops is None else value | {"drops": self.drops}
+        optional = {"drops": self.drops, "bound": self.bound or None}
+        return value | {name: item for name, item in optional.items() if item is not None}
 
 
 @dataclass(slots=True)

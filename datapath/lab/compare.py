@@ -14,7 +14,7 @@ from datapath.lab.masks import identification, mask, network_offset
 # Reasons that the kernel gives before a packet reaches a transport protocol.
 ON_THE_WAY = frozenset({
     "NETFILTER_DROP", "IP_INHDR", "IP_CSUM", "IP_RPFILTER", "IP_INNOROUTES", "IP_LOCALNET", "IP_INVALID_SOURCE", "IP_INVALID_DEST",
-    "IP_LOCAL_SOURCE", "IP_INADDRERRORS", "IP_OUTNOROUTES", "OTHERHOST", "PKT_TOO_SMALL", "PKT_TOO_BIG", "NEIGH_FAILED",
+    "IP_LOCAL_SOURCE", "IP_INADDRERRORS", "IP_OUTNOROUTES", "OTHERHOST", "PKT_TOO_BIG", "NEIGH_FAILED",
     "INVALID_PROTO", "UNICAST_IN_L2_MULTICAST", "IPV6DISABLED",
 })  # fmt: skip
 CONNTRACK_SECONDS = re.compile(r"^(\S+\s+\d+ \S+\s+\d+) (\d+) ")
@@ -85,7 +85,7 @@ def _wrong(happened: Happened, transit: Any, ours: list[Output], hits: Hits, cam
         yield "outputs", happened.outputs, ours
     if hits != happened.hits:
         yield "hits", happened.hits, hits
-    if happened.drops is not None and not same_drops(happened.drops, transit):
+    if happened.drops is not None and not same_drops(happened, transit):
         yield "drops", happened.drops, transit.drop_reason
 
 
@@ -148,13 +148,14 @@ def same_outputs(kernel: list[Output], ours: list[Output], came_with: bytes = b"
     return [(name, mask(data, came_with)) for name, data in kernel] == [(name, mask(data, came_with)) for name, data in ours]
 
 
-def same_drops(reasons: list[str], transit: Any) -> bool:
+def same_drops(happened: Happened, transit: Any) -> bool:
     """A drop of the emulator is for a reason that the kernel gave; what it delivers the kernel did not drop on the way.
 
     The kernel gives a reason too for what a node of the lab swallows after INPUT: XFRM_POLICY, or one of the transport's.
     """
+    reasons = happened.drops or []
     if transit.drop_reason is not None:
-        return transit.drop_reason in reasons
+        return transit.drop_reason in reasons or (happened.error != 0 and not reasons)  # the sender got an error instead
     return transit.verdict != "DELIVERED" or not reasons or not set(reasons) <= ON_THE_WAY
 
 

@@ -17,27 +17,38 @@ ENTRY = re.compile(
 
 
 class Drawn:
-    """The draws of a recording: a packet's leaving copy shows them, else the conntrack entry that it had at the end."""
+    """The draws of a recording.
+
+    A packet's leaving copy shows them, else the entry that the kernel had right after the packet, or at the end.
+    """
 
     def __init__(self, recording: Recording) -> None:
         self._packets = recording.packets
-        self._entries: dict[tuple[int, End, End], Ends] = {}
-        for line in recording.conntrack:
-            words, ends = line.split(), [ends_of(match) for match in ENTRY.finditer(line)]
-            if len(ends) == 2:
-                (source, destination), (back_source, back_destination) = ends
-                self._entries[int(words[3]), source, destination] = (back_destination, back_source)
+        self._at_the_end = bindings(recording.conntrack)
 
     def shown(self, number: int, packet: CasePacket) -> Ends:
         """The ends of packet `number` after NAT as far as anything shows them."""
-        sent = read_packet(packet.data if packet.local else packet.data[network_offset(packet.data):])
+        sent = read_packet(packet.data if packet.local else packet.data[network_offset(packet.data) :])
         if sent is None:
             return None, None
-        for _, frame in self._packets[number].outputs:
-            left = read_packet(frame[network_offset(frame):])
+        happened = self._packets[number]
+        for _, frame in happened.outputs:
+            left = read_packet(frame[network_offset(frame) :])
             if left is not None and left.key == sent.key:
                 return end(left, source=True), end(left, source=False)
-        return self._entries.get((sent.protocol, end(sent, source=True), end(sent, source=False)), (None, None))
+        key = sent.protocol, end(sent, source=True), end(sent, source=False)
+        return bindings(happened.bound).get(key) or self._at_the_end.get(key, (None, None))
+
+
+def bindings(lines: list[str]) -> dict[tuple[int, End, End], Ends]:
+    """By protocol and ends of the original direction: the ends after NAT."""
+    found: dict[tuple[int, End, End], Ends] = {}
+    for line in lines:
+        words, ends = line.split(), [ends_of(match) for match in ENTRY.finditer(line)]
+        if len(ends) == 2:
+            (source, destination), (back_source, back_destination) = ends
+            found[int(words[3]), source, destination] = (back_destination, back_source)
+    return found
 
 
 def end(packet: IpPacket, *, source: bool) -> End:

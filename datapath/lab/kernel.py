@@ -44,6 +44,7 @@ class KernelRun:
         case.host = host
         self.sent: list[CasePacket] = []
         self.happened: list[Happened] = []
+        self._bound: set[str] = set()
         self._before = self.counters()
         self._start = time.monotonic_ns()
 
@@ -91,10 +92,18 @@ class KernelRun:
         self._before = after
         if any(is_icmpv6_error(frame) for _, frame in outputs):
             time.sleep(JIFFY_SECONDS)
-        happened = Happened(outputs, hits, None if self._drops is None else self._drops.reasons(), error)
+        drops = None if self._drops is None else self._drops.reasons()
+        happened = Happened(outputs, hits, drops, error, self._newly_bound() if any("nat/" in name for name in hits) else [])
         self.sent.append(packet)
         self.happened.append(happened)
         return happened
+
+    def _newly_bound(self) -> list[str]:
+        """Connections that were not there before, which show what Linux drew for them."""
+        lines = {line[line.index("src=") :].replace("[UNREPLIED] ", ""): line for line in self.node.connections()}
+        new = [line for ends, line in lines.items() if ends not in self._bound]
+        self._bound = set(lines)
+        return new
 
     def finish(self) -> Recording:
         """The recording of what was sent, which also becomes the case's."""
