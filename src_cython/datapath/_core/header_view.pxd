@@ -3,7 +3,8 @@ from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
 from datapath._core.context cimport Walk
-from datapath._core.packet cimport Packet, packet_has, packet_ip
+from datapath._core.ipv6_headers cimport HEADER_BROKEN, HEADER_FOUND, find_last_header
+from datapath._core.packet cimport Packet, packet_ip
 from datapath._core.tuples cimport Addr
 from datapath._core.wire cimport load_be16
 
@@ -12,7 +13,6 @@ cdef enum:
     PROTOCOL_UNREAD = -2    # IPv6: no rule has asked yet
     PROTOCOL_BROKEN = -1    # IPv6: the chain of extension headers cannot be followed
     PROTOCOL_CUT = -3       # IPv6: the capture has cut it off
-    IP6_HEADER = 40
 
 
 cdef struct HeaderView:
@@ -27,39 +27,17 @@ cdef struct HeaderView:
     const Addr* wide_destination
 
 
-cdef inline bint ip6_is_extension(uint8_t header) noexcept nogil:
-    """ipv6_ext_hdr(), without NEXTHDR_NONE."""
-    return header == 0 or header == 43 or header == 44 or header == 51 or header == 60
-
-
 cdef inline int ip6_find_protocol(const Packet* pkt) noexcept nogil:
-    """The transport protocol behind the extension headers, or PROTOCOL_BROKEN: then Linux drops it when a rule says -p.
-
-    ipv6_find_hdr with target -1, as ip6_packet_match calls it. Of a later fragment whose next header is another
-    extension header the protocol is not known, and the packet is dropped likewise.
+    """The transport protocol behind the extension headers as ip6_packet_match finds it, or PROTOCOL_BROKEN: Linux drops such a
+    packet when a rule says -p. Of a later fragment whose next header is another extension header the protocol is not known, and
+    the packet is dropped likewise. PROTOCOL_CUT: the capture has cut it off.
     """
-    cdef const uint8_t* ip = packet_ip(pkt)
-    cdef uint32_t at = IP6_HEADER
-    cdef uint8_t header = ip[6]
-    cdef uint32_t length
-    while ip6_is_extension(header):
-        if not packet_has(pkt, at, 4 if header != 44 else 8):
-            return PROTOCOL_CUT if at + 8 <= pkt.len else PROTOCOL_BROKEN
-        if header == 44:
-            if load_be16(ip + at + 2) & 0xFFF8:
-                if ip6_is_extension(ip[at]):
-                    return PROTOCOL_BROKEN
-                return ip[at]
-            length = 8
-        elif header == 51:
-            length = (<uint32_t>ip[at + 1] + 2) * 4
-        else:
-            length = (<uint32_t>ip[at + 1] + 1) * 8
-        if pkt.len < at + length:
-            return PROTOCOL_BROKEN
-        header = ip[at]
-        at += length
-    return header
+    cdef uint8_t protocol = 0
+    cdef uint32_t end = 0
+    cdef int found = find_last_header(pkt, &protocol, &end)
+    if found == HEADER_FOUND:
+        return protocol
+    return PROTOCOL_CUT if found == HEADER_BROKEN and end <= pkt.len else PROTOCOL_BROKEN
 
 
 cdef inline void view_addresses(HeaderView* view, const Packet* pkt) noexcept nogil:

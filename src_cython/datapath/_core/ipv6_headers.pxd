@@ -1,6 +1,10 @@
-# Finding an extension header in an IPv6 packet (net/ipv6/exthdrs_core.c, ipv6_find_hdr with a target).
+# Finding headers in an IPv6 packet as the matches and the header part of rules do (net/ipv6/exthdrs_core.c, ipv6_find_hdr).
+#
+# As in 6.18: a header that is longer than the packet is passed over, and the packet ends there. Later kernels take it
+# for broken.
 from libc.stdint cimport uint8_t, uint32_t
 
+from datapath._core.exthdr cimport NEXTHDR_AUTH, NEXTHDR_FRAGMENT, NEXTHDR_NONE, NEXTHDR_ROUTING, is_extension_header
 from datapath._core.packet cimport Packet, packet_has, packet_ip
 from datapath._core.wire cimport load_be16
 
@@ -11,29 +15,18 @@ cdef enum FindHeader:
     HEADER_BROKEN = 2       # EBADMSG; *offset: how far the packet would have to reach
 
 
-cdef enum NextHeader:  # NEXTHDR_*
-    NEXT_HOP = 0
-    NEXT_ROUTING = 43
-    NEXT_FRAGMENT = 44
-    NEXT_ESP = 50
-    NEXT_AUTH = 51
-    NEXT_NONE = 59
-    NEXT_DEST = 60
-
-
-cdef inline bint is_extension_header(uint8_t header) noexcept nogil:
-    """ipv6_ext_hdr(): what can be followed. NEXT_NONE is among them, ESP is not."""
-    return (header == NEXT_HOP or header == NEXT_ROUTING or header == NEXT_FRAGMENT or header == NEXT_AUTH
-            or header == NEXT_NONE or header == NEXT_DEST)
-
-
 cdef inline uint32_t extension_length(uint8_t header, const uint8_t* at) noexcept nogil:
     """Bytes of an extension header, by its own length field."""
-    if header == NEXT_FRAGMENT:
+    if header == NEXTHDR_FRAGMENT:
         return 8
-    if header == NEXT_AUTH:
+    if header == NEXTHDR_AUTH:
         return (<uint32_t>at[1] + 2) << 2
     return (<uint32_t>at[1] + 1) << 3
+
+
+cdef inline uint32_t bytes_read(uint8_t header) noexcept nogil:
+    """How much of an extension header Linux reads on its way."""
+    return 4 if header == NEXTHDR_ROUTING or header == NEXTHDR_FRAGMENT else 2
 
 
 cdef inline int find_header(const Packet* pkt, uint8_t target, uint32_t* offset) noexcept nogil:
@@ -42,23 +35,42 @@ cdef inline int find_header(const Packet* pkt, uint8_t target, uint32_t* offset)
     cdef const uint8_t* ip = packet_ip(pkt)
     cdef uint8_t header = ip[6]
     cdef uint32_t at = 40
-    cdef uint32_t need, length
+    cdef uint32_t length
     while True:
-        if not is_extension_header(header) or header == NEXT_NONE:
+        if not is_extension_header(header) or header == NEXTHDR_NONE:
             offset[0] = at
             return HEADER_FOUND if header == target else HEADER_ABSENT
-        need = 4 if header == NEXT_ROUTING or header == NEXT_FRAGMENT else 2
-        offset[0] = at + need
-        if not packet_has(pkt, at, need):
+        if not packet_has(pkt, at, bytes_read(header)):
+            offset[0] = at + bytes_read(header)
             return HEADER_BROKEN
         if header == target:
             offset[0] = at
             return HEADER_FOUND
-        if header == NEXT_FRAGMENT and load_be16(ip + at + 2) & 0xFFF8:
+        if header == NEXTHDR_FRAGMENT and load_be16(ip + at + 2) & 0xFFF8:
             return HEADER_ABSENT
         length = extension_length(header, ip + at)
-        offset[0] = at + length
-        if pkt.len - at < length:
-            return HEADER_BROKEN
         header = ip[at]
         at += length
+
+
+cdef inline int find_last_header(const Packet* pkt, uint8_t* protocol, uint32_t* offset) noexcept nogil:
+    """The protocol behind the extension headers. In a later fragment it is what the fragment header names, which must not
+    be another extension header (*offset is then 0, and so no longer than any packet)."""
+    cdef const uint8_t* ip = packet_ip(pkt)
+    cdef uint8_t header = ip[6]
+    cdef uint32_t at = 40
+    cdef uint32_t length
+    while is_extension_header(header) and header != NEXTHDR_NONE:
+        if not packet_has(pkt, at, bytes_read(header)):
+            offset[0] = at + bytes_read(header)
+            return HEADER_BROKEN
+        if header == NEXTHDR_FRAGMENT and load_be16(ip + at + 2) & 0xFFF8:
+            protocol[0] = ip[at]
+            offset[0] = 0
+            return HEADER_ABSENT if is_extension_header(ip[at]) and ip[at] != NEXTHDR_NONE else HEADER_FOUND
+        length = extension_length(header, ip + at)
+        header = ip[at]
+        at += length
+    protocol[0] = header
+    offset[0] = at
+    return HEADER_FOUND

@@ -259,7 +259,7 @@ cdef int traverse(Traversal* t, Program* program) noexcept nogil:
     while True:
         result = find_match(t, &at)
         tried = at - t.next
-        if t.walk.hotdrop:
+        if t.walk.hotdrop and result == MATCH_NO:
             total[0] += <uint64_t>tried + 1
             return NF_DROP
         if result == MATCH_NO:
@@ -279,6 +279,12 @@ cdef int traverse(Traversal* t, Program* program) noexcept nogil:
         rule.bytes += t.walk.pkt.len
         if t.walk.pkt.nf_trace:
             trace_rule(t, rule, at)
+        if t.walk.hotdrop:      # a negated match found the packet malformed: the rule matches, and then the packet is dropped
+            if rule.action == ACTION_TARGET:
+                run_target(t, rule, at, tried)
+            else:
+                record_rule(t, at, tried, NF_DROP, -1)
+            return NF_DROP
         if rule.action == ACTION_TARGET:
             verdict = run_target(t, rule, at, tried)
             if t.walk.hotdrop:

@@ -2,7 +2,8 @@
 from libc.stdint cimport uint8_t, uint32_t
 
 from datapath._core.context cimport Walk
-from datapath._core.ipv6_headers cimport HEADER_ABSENT, HEADER_BROKEN, NEXT_AUTH, extension_length, find_header
+from datapath._core.exthdr cimport NEXTHDR_AUTH
+from datapath._core.ipv6_headers cimport HEADER_ABSENT, HEADER_BROKEN, extension_length, find_header
 from datapath._core.match_base cimport MATCH_NO, MATCH_YES, bytes_missing
 from datapath._core.packet cimport Packet, packet_has, packet_ip
 from datapath._core.wire cimport load_be16, load_be32
@@ -25,7 +26,7 @@ cdef inline int match_ah(Walk* walk, void* payload) noexcept nogil:
     cdef uint32_t length
     cdef int found
     if walk.family == 6:
-        found = find_header(pkt, NEXT_AUTH, &at)
+        found = find_header(pkt, NEXTHDR_AUTH, &at)
         if found == HEADER_ABSENT:
             return MATCH_NO
         if found == HEADER_BROKEN:
@@ -35,7 +36,7 @@ cdef inline int match_ah(Walk* walk, void* payload) noexcept nogil:
     if not packet_has(pkt, at, 12):
         return bytes_missing(walk, at + 12)
     header = packet_ip(pkt) + at
-    length = extension_length(NEXT_AUTH, header)
+    length = extension_length(NEXTHDR_AUTH, header)
     if walk.family == 6 and pkt.len - at < length:
         walk.hotdrop = 1
         return MATCH_NO

@@ -2,7 +2,8 @@
 from libc.stdint cimport uint8_t, uint16_t, uint32_t
 
 from datapath._core.context cimport Walk
-from datapath._core.ipv6_headers cimport HEADER_ABSENT, HEADER_BROKEN, NEXT_FRAGMENT, find_header
+from datapath._core.exthdr cimport NEXTHDR_FRAGMENT
+from datapath._core.ipv6_headers cimport HEADER_ABSENT, HEADER_BROKEN, find_header
 from datapath._core.match_base cimport MATCH_NO, MATCH_YES, bytes_missing
 from datapath._core.packet cimport Packet, packet_has, packet_ip
 from datapath._core.wire cimport load_be16, load_be32
@@ -27,7 +28,7 @@ cdef inline int match_frag(Walk* walk, void* payload) noexcept nogil:
     cdef const uint8_t* header
     cdef uint32_t at = 0
     cdef uint16_t field
-    cdef int found = find_header(pkt, NEXT_FRAGMENT, &at)
+    cdef int found = find_header(pkt, NEXTHDR_FRAGMENT, &at)
     if found == HEADER_ABSENT:
         return MATCH_NO
     if found == HEADER_BROKEN:

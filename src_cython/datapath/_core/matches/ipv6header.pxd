@@ -2,9 +2,10 @@
 from libc.stdint cimport int32_t, uint8_t, uint32_t
 
 from datapath._core.context cimport Walk
-from datapath._core.ipv6_headers cimport (
-    NEXT_AUTH, NEXT_DEST, NEXT_ESP, NEXT_FRAGMENT, NEXT_HOP, NEXT_NONE, NEXT_ROUTING, extension_length, is_extension_header,
+from datapath._core.exthdr cimport (
+    NEXTHDR_AUTH, NEXTHDR_DEST, NEXTHDR_ESP, NEXTHDR_FRAGMENT, NEXTHDR_HOP, NEXTHDR_NONE, NEXTHDR_ROUTING, is_extension_header,
 )
+from datapath._core.ipv6_headers cimport extension_length
 from datapath._core.match_base cimport MATCH_NO, bytes_missing
 from datapath._core.packet cimport Packet, packet_has, packet_ip
 
@@ -27,13 +28,13 @@ cdef struct Ipv6headerMatch:  # packed by datapath/extensions/matches/ipv6header
 
 
 cdef inline uint8_t mask_of_header(uint8_t header) noexcept nogil:
-    if header == NEXT_HOP:
+    if header == NEXTHDR_HOP:
         return MASK_HOPOPTS
-    if header == NEXT_ROUTING:
+    if header == NEXTHDR_ROUTING:
         return MASK_ROUTING
-    if header == NEXT_FRAGMENT:
+    if header == NEXTHDR_FRAGMENT:
         return MASK_FRAGMENT
-    if header == NEXT_AUTH:
+    if header == NEXTHDR_AUTH:
         return MASK_AH
     return MASK_DSTOPTS
 
@@ -47,7 +48,7 @@ cdef inline int match_ipv6header(Walk* walk, void* payload) noexcept nogil:
     cdef uint32_t at = 40
     cdef uint32_t length
     cdef int32_t left = <int32_t>pkt.len - 40
-    while is_extension_header(header) and header != NEXT_NONE:
+    while is_extension_header(header) and header != NEXTHDR_NONE:
         if left < 2:
             return MATCH_NO
         if not packet_has(pkt, at, 2):
@@ -60,13 +61,13 @@ cdef inline int match_ipv6header(Walk* walk, void* payload) noexcept nogil:
         at += length
         if at > pkt.len:
             break
-    if header == NEXT_ESP and at <= pkt.len:
+    if header == NEXTHDR_ESP and at <= pkt.len:
         if left < 2:
             return MATCH_NO
         seen |= MASK_ESP
-    elif header == NEXT_NONE and at <= pkt.len:
+    elif header == NEXTHDR_NONE and at <= pkt.len:
         seen |= MASK_NONE
-    if header != NEXT_NONE and header != NEXT_ESP:
+    if header != NEXTHDR_NONE and header != NEXTHDR_ESP:
         seen |= MASK_PROTO
     if want.soft:
         return ((seen ^ want.headers ^ (0xFF if want.invert else 0)) & want.headers) == 0

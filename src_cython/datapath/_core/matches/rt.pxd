@@ -3,7 +3,8 @@ from libc.stdint cimport uint8_t, uint32_t
 from libc.string cimport memcmp
 
 from datapath._core.context cimport Walk
-from datapath._core.ipv6_headers cimport HEADER_ABSENT, HEADER_BROKEN, NEXT_ROUTING, extension_length, find_header
+from datapath._core.exthdr cimport NEXTHDR_ROUTING
+from datapath._core.ipv6_headers cimport HEADER_ABSENT, HEADER_BROKEN, extension_length, find_header
 from datapath._core.match_base cimport MATCH_NO, MATCH_YES, bytes_missing
 from datapath._core.packet cimport Packet, packet_has, packet_ip
 from datapath._core.wire cimport load_be32
@@ -61,13 +62,13 @@ cdef inline int match_rt(Walk* walk, void* payload) noexcept nogil:
     cdef uint32_t at = 0
     cdef uint32_t length, there
     cdef bint fits
-    cdef int found = find_header(pkt, NEXT_ROUTING, &at)
+    cdef int found = find_header(pkt, NEXTHDR_ROUTING, &at)
     if found == HEADER_ABSENT:
         return MATCH_NO
     if found == HEADER_BROKEN:
         return bytes_missing(walk, at)
     header = packet_ip(pkt) + at
-    length = extension_length(NEXT_ROUTING, header)
+    length = extension_length(NEXTHDR_ROUTING, header)
     if pkt.len - at < length:
         walk.hotdrop = 1
         return MATCH_NO
