@@ -45,7 +45,7 @@ class PcapReader:
     def __init__(self, source: Source, magic: bytes) -> None:
         order, self._unit_ns = MAGICS[magic]
         self.warnings: list[str] = []
-        self._source = source
+        self.source = source
         self._header = struct.Struct(order + "4I")
         rest = source.read(20)
         if len(rest) < 20:
@@ -58,8 +58,8 @@ class PcapReader:
         self.interfaces = [CapturedInterface(0, link & 0x03FFFFFF)]
 
     def __iter__(self) -> Iterator[Record]:
-        read, unpack, interface = self._source.read, self._header.unpack, self.interfaces[0]
-        require_supported(interface.linktype, self._source.name)
+        read, unpack, interface = self.source.read, self._header.unpack, self.interfaces[0]
+        require_supported(interface.linktype, self.source.name)
         number = 0
         while header := read(16):
             number += 1
@@ -70,10 +70,10 @@ class PcapReader:
             if self._lengths_swapped and caplen > length:
                 caplen, length = length, caplen
             if caplen > RECORD_MAX:
-                if self._source.skip(caplen) < caplen:
+                if self.source.skip(caplen) < caplen:
                     self._cut(number)
                     return
-                raise CaptureError(f"record {number} claims {caplen} captured bytes: expected at most {RECORD_MAX}", self._source.name)
+                raise CaptureError(f"record {number} claims {caplen} captured bytes: expected at most {RECORD_MAX}", self.source.name)
             data = read(caplen)
             if len(data) < caplen:
                 self._cut(number)

@@ -48,7 +48,7 @@ class PcapngReader:
         """`source` stands behind the first four bytes, which were SECTION_MAGIC."""
         self.warnings: list[str] = []
         self.interfaces: list[CapturedInterface] = []
-        self._source = source
+        self.source = source
         self._order = "<"
         self._section: list[_Interface] = []
         self._number = 0
@@ -63,7 +63,7 @@ class PcapngReader:
             record = self._read(self._kind(kind), body)
             if record is not None:
                 yield record
-            kind = self._source.read(4)
+            kind = self.source.read(4)
             if 0 < len(kind) < 4:
                 self._cut()
                 return
@@ -73,21 +73,21 @@ class PcapngReader:
 
     def _block(self, kind: bytes) -> bytes | None:
         """The body of the block that begins with `kind`; None when the file ends inside it."""
-        head = self._source.read(4)
+        head = self.source.read(4)
         start = b""
         if kind == SECTION_MAGIC:
-            start = self._source.read(4)
+            start = self.source.read(4)
             self._set_order(start)
         if len(head) < 4:
             self._cut()
             return None
         (total,) = struct.unpack(self._order + "I", head)
-        if total > BLOCK_MAX and total % 4 == 0 and self._source.skip(total - 8 - len(start)) < total - 8 - len(start):
+        if total > BLOCK_MAX and total % 4 == 0 and self.source.skip(total - 8 - len(start)) < total - 8 - len(start):
             self._cut()
             return None
         if not 12 + len(start) <= total <= BLOCK_MAX or total % 4:
             raise self._damage(f"a block of {total} bytes: expected 12 to {BLOCK_MAX}, a multiple of 4")
-        rest = self._source.read(total - 8 - len(start))
+        rest = self.source.read(total - 8 - len(start))
         if len(rest) < total - 8 - len(start):
             self._cut()
             return None
@@ -124,7 +124,7 @@ class PcapngReader:
     def _begin_section(self, body: bytes) -> None:
         major, minor = struct.unpack_from(self._order + "2H", body, 4)
         if major != 1 or minor not in (0, 2):
-            raise UnsupportedFeatureError(f"pcapng version {major}.{minor} is not read: expected 1.0", self._source.name)
+            raise UnsupportedFeatureError(f"pcapng version {major}.{minor} is not read: expected 1.0", self.source.name)
         self._section = []
 
     def _add_interface(self, body: bytes) -> None:
@@ -175,7 +175,7 @@ class PcapngReader:
     def _record(
         self, interface: _Interface, data: bytes, length: int, fcs: int, direction: Direction, comments: tuple[str, ...]
     ) -> Record:
-        require_supported(interface.shown.linktype, self._source.name)
+        require_supported(interface.shown.linktype, self.source.name)
         self._number += 1
         if fcs:
             length = max(length - fcs, 0)
@@ -207,4 +207,4 @@ class PcapngReader:
         self.warnings.append(f"the block behind record {self._number} is cut by the end of the file and was left out")
 
     def _damage(self, what: str) -> CaptureError:
-        return CaptureError(f"damaged behind record {self._number}: {what}", self._source.name)
+        return CaptureError(f"damaged behind record {self._number}: {what}", self.source.name)

@@ -24,7 +24,7 @@ from datapath.capture.place import Place, Places
 from datapath.capture.played import Difference, Played, Role, Summary
 from datapath.capture.reader import Capture
 from datapath.capture.record import Record
-from datapath.capture.shown import Shown, shown_by, shown_by_leaving_copy, shown_by_reply
+from datapath.capture.shown import LeavingCopies, Shown, shown_by, shown_by_reply
 from datapath.capture.stack import Stacks
 from datapath.capture.window import Bounds, Sight, Window
 from datapath.engine.transit import Transit
@@ -66,6 +66,7 @@ class Replay:
         )
         self._window = Window(capture, self._look, bounds or Bounds())
         self._expected = Expected([link.name for link in node.host.links if link.link_type == "none"])
+        self._copies = LeavingCopies()
         self._drawn = DrawnConnections()
         self._told: set[tuple[Difference, ...]] = set()
         node.allow_offload(not strict)
@@ -180,7 +181,7 @@ class Replay:
         return differences(predicted, captured, generated=generated, strict=self._strict)
 
     def _show(self, sight: Sight) -> Shown | None:
-        shown = shown_by_leaving_copy(sight, self._window) or shown_by_reply(sight, self._window, self._node.is_local)
+        shown = self._copies.shown(sight, self._window) or shown_by_reply(sight, self._window, self._node.is_local)
         if shown is not None:
             self._node.show(shown.source, shown.destination)
         return shown

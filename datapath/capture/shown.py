@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from datapath.capture.packet import ACK, ICMP, ICMPV6, SYN, TCP, IpPacket
-from datapath.capture.window import Sight, Window, acknowledging_key, leaving_key, to_key
+from datapath.capture.window import Key, Sight, Window, acknowledging_key, leaving_key, to_key
+
+MOST_DATAGRAMS = 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,14 +21,33 @@ class Shown:
     by: int  # number of the record that shows it
 
 
-def shown_by_leaving_copy(sight: Sight, window: Window) -> Shown | None:
-    """Read from the frame in which this packet left."""
-    if sight.packet is None:
+class LeavingCopies:
+    """Reads what is shown from the frames in which packets left.
+
+    Of a datagram in fragments the first shows it, and the last that comes in needs it: then the datagram is whole and
+    walks on. So it is remembered for the others.
+    """
+
+    def __init__(self) -> None:
+        self._of_datagrams: OrderedDict[Key, Shown] = OrderedDict()
+
+    def shown(self, sight: Sight, window: Window) -> Shown | None:
+        """What the leaving copy of this packet shows."""
+        packet = sight.packet
+        if packet is None:
+            return None
+        datagram = (packet.source, packet.destination, packet.protocol, packet.identification)
+        if packet.fragment_offset:
+            return self._of_datagrams.get(datagram)
+        for copy in window.following(leaving_key(packet)):
+            assert copy.packet is not None
+            shown = shown_by(copy.packet, copy.record.number)
+            if packet.more_fragments:
+                self._of_datagrams[datagram] = shown
+                if len(self._of_datagrams) > MOST_DATAGRAMS:
+                    self._of_datagrams.popitem(last=False)
+            return shown
         return None
-    for copy in window.following(leaving_key(sight.packet)):
-        assert copy.packet is not None
-        return shown_by(copy.packet, copy.record.number)
-    return None
 
 
 def shown_by(packet: IpPacket, number: int) -> Shown:
