@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from datapath.errors import InputError, RulesetError
 from datapath.extensions.base import Extension, RuleContext
-from datapath.model.ruleset import Chain, HeaderMatch, Rule
+from datapath.model.ruleset import Chain, HeaderMatch, Jump
 
 NO_OUT_INTERFACE = ("PREROUTING", "INPUT")
 NO_IN_INTERFACE = ("POSTROUTING", "OUTPUT")
+
+
+class Surroundings:
+    """Rules with the same protocol, interfaces and hooks: what extensions look at."""
+
+    __slots__ = ("context", "good")
+
+    def __init__(self, context: RuleContext) -> None:
+        self.context = context
+        self.good: set[int] = set()     # ids of the matches and targets that are right here
 
 
 class Checker:
@@ -15,40 +27,47 @@ class Checker:
 
     def __init__(self, family: int, table: str, source: str | None) -> None:
         self.family, self.table, self.source = family, table, source
-        self.good: dict[tuple[object, ...], tuple[RuleContext, set[int]]] = {}
+        self.known: dict[tuple[object, ...], Surroundings] = {}
+        self.by_header: dict[tuple[int, int], Surroundings] = {}     # by id of header and hooks, both of which are shared
 
     def chain(self, chain: Chain, hooks: frozenset[str]) -> None:
         """Every rule of a chain that is reached from these hooks. Raises RulesetError with the line."""
         base = chain.name if chain.policy else ""
         for rule in chain.rules:
+            header = rule.header
+            entry = self.by_header.get((id(header), id(hooks))) or self.surroundings(header, chain, hooks)
+            good = entry.good
             try:
-                self.rule(rule, chain, hooks)
-                if base and (rule.header.in_interface or rule.header.out_interface):
-                    check_interfaces(rule.header, base)
+                for match in rule.matches:
+                    if id(match) not in good:
+                        self.ask(match, entry, chain)
+                target = rule.target
+                if target is not None and id(target) not in good and not isinstance(target, Jump):
+                    self.ask(target, entry, chain)
+                if base and (header.in_interface or header.out_interface):
+                    check_interfaces(header, base)
             except InputError as error:
                 raise error.at(self.source or "iptables-save", rule.line) from None
 
-    def rule(self, rule: Rule, chain: Chain, hooks: frozenset[str]) -> None:
-        """Ask each extension of the rule."""
-        header = rule.header
+    def surroundings(self, header: HeaderMatch, chain: Chain, hooks: frozenset[str]) -> Surroundings:
+        """Those of a rule."""
         key = (header.protocol, header.protocol_negated, header.in_interface, header.out_interface, hooks)
-        entry = self.good.get(key)
-        if entry is None:
-            entry = self.good[key] = (self.context(header, chain, hooks), set())
-        good = entry[1]
-        for match in rule.matches:
-            if id(match) not in good:
-                self.ask(match, header, chain, hooks)
-                good.add(id(match))
-        if isinstance(rule.target, Extension) and id(rule.target) not in good:
-            self.ask(rule.target, header, chain, hooks)
-            good.add(id(rule.target))
+        found = self.known.get(key)
+        if found is None:
+            found = self.known[key] = Surroundings(self.context(header, chain, hooks))
+        self.by_header[id(header), id(hooks)] = found
+        return found
 
-    def ask(self, extension: object, header: HeaderMatch, chain: Chain, hooks: frozenset[str]) -> None:
-        """One extension."""
+    def ask(self, extension: object, entry: Surroundings, chain: Chain) -> None:
+        """One extension. Its complaint names the rule's own chain."""
         if not isinstance(extension, Extension):
             raise TypeError(f"{extension!r} is neither a match nor a target")
-        extension.check(self.context(header, chain, hooks))
+        try:
+            extension.check(entry.context)
+        except InputError:
+            extension.check(replace(entry.context, chain=chain.name))
+            raise
+        entry.good.add(id(extension))
 
     def context(self, header: HeaderMatch, chain: Chain, hooks: frozenset[str]) -> RuleContext:
         """The rule's surroundings."""

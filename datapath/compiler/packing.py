@@ -61,7 +61,7 @@ class Packer:
                 self.add_op(match, place, MATCH_KINDS)
                 n_matches += 1
         action, operand = self.action(rule)
-        if action in (ACTION_VERDICT, ACTION_RETURN) and rule.header == ANY_HEADER and not rule.matches:
+        if not rule.matches and action in (ACTION_VERDICT, ACTION_RETURN) and rule.header == ANY_HEADER:
             flags |= UNCONDITIONAL
         port = insisted_port(rule) if rule.matches else None
         packets, octets = (rule.packets, rule.bytes) if self.counters else (0, 0)
@@ -162,8 +162,8 @@ def insisted_port(rule: Rule) -> int | None:
     if rule.header.protocol not in (6, 17) or rule.header.protocol_negated:
         return None
     for match in rule.matches:
-        if isinstance(match, Tcp | Udp):
-            return single_port(match.destination)
+        if match.NAME in ("tcp", "udp"):
+            return single_port(match.destination) if isinstance(match, Tcp | Udp) else None
         if match.NAME not in PASSIVE:
             return None
     return None

@@ -61,7 +61,8 @@ class NatRange:
                 return found
         low, dash, high = addresses.partition("-")
         first = parse_address(low, rule.family)
-        return replace(found, low=first, high=parse_address(high, rule.family) if dash else first)
+        last = parse_address(high, rule.family) if dash else first
+        return type(self)(first, last, found.ports, found.base, found.random, found.random_fully, found.persistent)
 
     def to_ports(self, text: str, rule: RuleContext) -> Self:
         """With the ports of `PORT[-PORT[/PORT]]`; the first may be the name of a service."""
@@ -94,7 +95,10 @@ class NatRange:
 
     def given(self, found: dict[str, Given]) -> Self:
         """With what the options that choose among the range say."""
-        return replace(self, random="--random" in found, random_fully="--random-fully" in found, persistent="--persistent" in found)
+        random, random_fully, persistent = "--random" in found, "--random-fully" in found, "--persistent" in found
+        if not (random or random_fully or persistent):
+            return self
+        return replace(self, random=random, random_fully=random_fully, persistent=persistent)
 
     def words(self, option: str) -> list[str]:
         """As iptables-save prints it."""

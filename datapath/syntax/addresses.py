@@ -21,6 +21,7 @@ PROTOCOL_NAMES: Mapping[int, str] = {
 PROTOCOL_NUMBERS: Mapping[str, int] = {name: number for number, name in PROTOCOL_NAMES.items()} | {
     "all": 0, "ip": 0, "icmpv6": 58, "ipv6-mh": 135, "mh": 135,
 }  # fmt: skip
+WHOLE_MASKS = {4: b"\xff" * 4, 6: b"\xff" * 16}
 
 
 @lru_cache(maxsize=1024)
@@ -52,20 +53,21 @@ def parse_address(text: str, family: int) -> AddressMask:
     address = pack_address(address_text, family)
     if address is None:
         raise RulesetSyntaxError(f"bad address {text!r}: expected an IPv{family} address, with /LENGTH or /MASK if need be")
-    mask = parse_mask(mask_text, family) if slash else b"\xff" * len(address)
+    whole = WHOLE_MASKS[family]
+    mask = parse_mask(mask_text, family) if slash else whole
+    if mask == whole:
+        return AddressMask(address, whole)
     return AddressMask(bytes(a & m for a, m in zip(address, mask, strict=True)), mask)
 
 
 def pack_address(text: str, family: int) -> bytes | None:
     """The address's bytes, None when it is not one. IPv4 may leave out zero bytes at the end (`10/8`), as in iptables."""
     try:
-        if family == 6:
-            return socket.inet_pton(socket.AF_INET6, text)
-        parts = text.split(".")
-        if len(parts) <= 4 and all(part.isdigit() for part in parts):
-            return bytes(int(part) for part in parts) + bytes(4 - len(parts))
+        return socket.inet_pton(socket.AF_INET if family == 4 else socket.AF_INET6, text)
     except (OSError, ValueError):
-        pass
+        parts = text.split(".")
+    if family == 4 and len(parts) <= 4 and all(part.isdigit() and int(part) < 256 for part in parts):
+        return bytes(int(part) for part in parts) + bytes(4 - len(parts))
     return None
 
 

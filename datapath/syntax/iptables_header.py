@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from itertools import product
+from typing import Any
 
 from datapath.errors import RulesetSyntaxError
-from datapath.model.ruleset import ANY_HEADER, AddressMask, HeaderMatch
+from datapath.model.ruleset import AddressMask, HeaderMatch
 from datapath.syntax.addresses import parse_address, parse_protocol
 
-SPELT = {"s": "-s", "d": "-d", "i": "-i", "o": "-o", "p": "-p", "f": "-f"}
+FIELDS = {"s": "source", "d": "destination", "i": "in_interface", "o": "out_interface", "p": "protocol", "f": "fragment"}
+NEGATIONS = {
+    "s": "source_negated", "d": "destination_negated", "i": "in_negated", "o": "out_negated", "p": "protocol_negated",
+    "f": "fragment_negated",
+}  # fmt: skip
 INTERFACE_MAX = 15
 
 Key = tuple[str, ...]   # pairs of a letter, with ! in front when negated, and an argument
@@ -32,32 +36,34 @@ class HeaderReader:
 
     def read_header(self, key: Key) -> HeaderMatch:
         """As header, not yet known."""
-        header = ANY_HEADER
-        seen: set[str] = set()
+        parts: dict[str, Any] = {}
         for i in range(0, len(key), 2):
-            letter, argument, negated = key[i][-1], key[i + 1], key[i][0] == "!"
-            if letter in seen:
-                raise RulesetSyntaxError(f"multiple {SPELT[letter]} flags not allowed")
-            seen.add(letter)
-            match letter:
-                case "s":
-                    header = replace(header, source=self.address(argument, negated), source_negated=negated)
-                case "d":
-                    header = replace(header, destination=self.address(argument, negated), destination_negated=negated)
-                case "i":
-                    header = replace(header, in_interface=interface(argument, negated), in_negated=negated)
-                case "o":
-                    header = replace(header, out_interface=interface(argument, negated), out_negated=negated)
-                case "p":
-                    protocol = parse_protocol(argument)
-                    if protocol == 0 and negated:
-                        raise RulesetSyntaxError("rule would never match protocol")
-                    header = replace(header, protocol=protocol, protocol_negated=negated)
-                case _:
-                    if self.family == 6:
-                        raise RulesetSyntaxError("-f is not supported in IPv6, use -m frag instead")
-                    header = replace(header, fragment=True, fragment_negated=negated)
-        return header
+            letter = key[i]
+            negated = len(letter) > 1
+            if negated:
+                letter = letter[1]
+                parts[NEGATIONS[letter]] = True
+            name = FIELDS[letter]
+            if name in parts:
+                raise RulesetSyntaxError(f"multiple -{letter} flags not allowed")
+            parts[name] = self.part(letter, key[i + 1], negated)
+        return HeaderMatch(**parts)
+
+    def part(self, letter: str, argument: str, negated: bool) -> AddressMask | str | int | bool | None:
+        """The value of one option."""
+        match letter:
+            case "s" | "d":
+                return self.address(argument, negated)
+            case "i" | "o":
+                return interface(argument, negated)
+            case "p":
+                protocol = parse_protocol(argument)
+                if protocol == 0 and negated:
+                    raise RulesetSyntaxError("rule would never match protocol")
+                return protocol
+        if self.family == 6:
+            raise RulesetSyntaxError("-f is not supported in IPv6, use -m frag instead")
+        return True
 
     def address(self, text: str, negated: bool) -> AddressMask | None:
         """An address; None for one that means any."""

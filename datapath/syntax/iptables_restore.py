@@ -9,6 +9,7 @@ from datapath.errors import InputError, RulesetError, RulesetSyntaxError, Unsupp
 from datapath.extensions import find_target
 from datapath.extensions.unknown import UnknownTarget
 from datapath.model.ruleset import CHAIN_NAME_MAX, TABLE_CHAINS, Chain, Jump, Rule, Ruleset, Table
+from datapath.syntax.iptables_quick import QuickReader
 from datapath.syntax.iptables_rule import OtherFamily, RuleReader
 from datapath.syntax.iptables_words import split_line
 
@@ -187,32 +188,34 @@ class Commands:
     def __init__(self, table: OpenTable) -> None:
         self.table = table
         self.read = table.reader.read
+        self.read_quickly = QuickReader(table.reader).read
         self.counters = table.restore.counters
 
     def run(self, line: str, number: int) -> None:
         """One line: `[PACKETS:BYTES] -A CHAIN ...` or another command."""
-        counts: tuple[int, int] | None = None
+        packets = octets = 0
         if line[:1] == "[":
             counted, _, line = line.partition(" ")
             counts = parse_counters(counted)
+            if self.counters:
+                packets, octets = counts
         words = split_line(line)
         if len(words) > 1 and words[0] == "-A":
-            try:
-                rules = self.read(words, 2, words[1], number, line)
-            except OtherFamily:
+            name = words[1]
+            rule = self.quick(words, name, number, packets, octets)
+            if rule is not None:
+                (self.table.chains.get(name) or self.table.chain(name)).rules.append(rule)
                 return
-            if counts is not None and self.counters:
-                rules = [replace(rule, packets=counts[0], bytes=counts[1]) for rule in rules]
-            self.append(words[1], rules)
-            return
-        self.command(words, number, line, counts)
+        self.command(words, number, line, (packets, octets))
 
-    def append(self, name: str, rules: list[Rule]) -> None:
-        """-A."""
-        chain = self.table.chains.get(name) or self.table.chain(name)
-        chain.rules += rules
+    def quick(self, words: list[str], name: str, number: int, packets: int, octets: int) -> Rule | None:
+        """A rule that is spelt as iptables-save spells it; None for any other and for one that is not emulated."""
+        try:
+            return self.read_quickly(words, name, number, packets, octets)
+        except UnsupportedFeatureError:
+            return None
 
-    def command(self, words: list[str], number: int, line: str, counts: tuple[int, int] | None) -> None:
+    def command(self, words: list[str], number: int, line: str, counts: tuple[int, int]) -> None:
         """Any command, wherever in the line it stands."""
         at = next((i for i, word in enumerate(words) if word in COMMANDS), None)
         if at is None:
@@ -230,7 +233,7 @@ class Commands:
             self.chain_command(letter, arguments, number)
 
     def rule_command(
-        self, letter: str, arguments: list[str], words: list[str], number: int, line: str, counts: tuple[int, int] | None
+        self, letter: str, arguments: list[str], words: list[str], number: int, line: str, counts: tuple[int, int]
     ) -> None:
         """-A, -I, -D, -R and -C."""
         if not arguments:
@@ -246,7 +249,7 @@ class Commands:
             rules = self.read(words, 0, chain.name, number, line)
         except OtherFamily:
             return
-        if counts is not None and self.counters:
+        if counts != (0, 0):
             rules = [replace(rule, packets=counts[0], bytes=counts[1]) for rule in rules]
         if letter == "A":
             chain.rules += rules

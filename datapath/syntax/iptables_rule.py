@@ -20,6 +20,8 @@ HEADER_OPTIONS = {
 IMPLICIT_MATCHES = {6: "tcp", 17: "udp", 1: "icmp", 58: "icmp6", 132: "sctp", 33: "dccp", 50: "esp", 51: "ah", 135: "mh"}
 MATCH_ALIASES = {"icmpv6": "icmp6", "ipv6-icmp": "icmp6", "mobility-header": "mh", "ipv6-mh": "mh"}
 
+ABSENT = "\0"       # stands for an argument that was left out: no word of a line can be this
+
 
 class Loaded:
     """A match or target of the rule being read, with the words of its options so far."""
@@ -43,6 +45,7 @@ class RuleReader:
         self.headers = HeaderReader(family)
         self.specifications: dict[tuple[object, ...], Specification] = {}
         self.options: dict[type[Extension], dict[str, Option]] = {}
+        self.contexts: dict[tuple[int, bool, str, str], RuleContext] = {}
 
     def read(self, words: list[str], start: int, chain: str, line: int | None = None, text: str = "") -> list[Rule]:
         """The rule whose options begin at words[start]; more than one when it gives lists of addresses.
@@ -70,10 +73,17 @@ class RuleReader:
         key = (loaded.extension, header.protocol, header.protocol_negated, *loaded.words)
         found = self.specifications.get(key)
         if found is None:
-            context = RuleContext(
-                self.family, self.table, chain, header.protocol, header.protocol_negated, header.in_interface, header.out_interface)
-            found = self.specifications[key] = loaded.extension.parse(given_options(loaded), context)
+            found = self.specifications[key] = self.parse(loaded, header, chain)
         return found
+
+    def parse(self, loaded: Loaded, header: HeaderMatch, chain: str) -> Specification:
+        """As specification, not yet known. What an extension parses may depend on the protocol, not on the chain."""
+        assert loaded.extension is not None
+        key = (header.protocol, header.protocol_negated, header.in_interface, header.out_interface)
+        context = self.contexts.get(key)
+        if context is None:
+            context = self.contexts[key] = RuleContext(self.family, self.table, chain, *key)
+        return loaded.extension.parse(given_options(loaded), context)
 
 
 class Reading:
@@ -295,7 +305,7 @@ class Reading:
                 loaded.words.append(words[at])
                 at += 1
             else:
-                loaded.words.append("\0")   # no word can be this
+                loaded.words.append(ABSENT)
         elif option.arguments:
             if at + option.arguments > n:
                 raise RulesetSyntaxError(f"{loaded.name}: option {option.names[0]} requires {plural(option.arguments, 'argument')}")
@@ -326,15 +336,17 @@ class Reading:
 def given_options(loaded: Loaded) -> list[Given]:
     """The options that were given, as extensions want them."""
     given: list[Given] = []
-    words = iter(loaded.words)
-    for word in words:
-        negated = word == "!"
-        option = loaded.options[next(words) if negated else word]
-        if option.optional_argument:
-            argument = next(words)
-            given.append(Given(option, () if argument == "\0" else (argument,), negated))
-        else:
-            given.append(Given(option, tuple([next(words) for _ in range(option.arguments)]), negated))
+    words, options = loaded.words, loaded.options
+    at, n = 0, len(words)
+    while at < n:
+        negated = words[at] == "!"
+        if negated:
+            at += 1
+        option = options[words[at]]
+        end = at + 1 + (1 if option.optional_argument else option.arguments)
+        arguments = tuple(words[at + 1:end])
+        given.append(Given(option, () if arguments == (ABSENT,) else arguments, negated))
+        at = end
     return given
 
 

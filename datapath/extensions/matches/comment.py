@@ -31,7 +31,10 @@ class Comment(Match):
         item = one_of_each("comment", given).get("--comment")
         if item is None:
             raise RulesetSyntaxError("comment: option --comment must be specified")
-        return cls(item.argument.encode(errors="surrogateescape")[:LONGEST].decode(errors="surrogateescape"))
+        text = item.argument
+        if len(text) > LONGEST // 4:    # may be too long
+            text = text.encode(errors="surrogateescape")[:LONGEST].decode(errors="surrogateescape")
+        return cls(text)
 
     def format(self) -> str:
         return f"--comment {quoted(self.text)}"
