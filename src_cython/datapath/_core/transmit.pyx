@@ -5,6 +5,7 @@ from libc.stdint cimport uint16_t
 from libc.string cimport memcpy, memmove, memset
 
 from datapath._core.backlog cimport backlog_add
+from datapath._core.conntrack cimport conntrack_get
 from datapath._core.device cimport DEVICE_DUMMY, DEVICE_LOOPBACK, DEVICE_VLAN, Device
 from datapath._core.fib cimport RTN_BROADCAST, RTN_MULTICAST
 from datapath._core.fragment cimport fragment_ipv4, fragment_ipv6
@@ -81,6 +82,9 @@ cdef void send_copy_to_self(Net* net, const Packet* pkt) noexcept nogil:
     cdef int verdict
     if copy == NULL:
         return
+    copy.ct = pkt.ct    # a clone keeps its connection
+    if copy.ct != NULL:
+        conntrack_get(copy.ct)
     walk_begin(&walk, net, copy, -1, copy.dev)
     verdict = hook_run(&walk, HOOK_POSTROUTING)
     if verdict != NF_ACCEPT:
