@@ -18,6 +18,7 @@ from datapath._core.ct_table cimport (
     table_init, table_sweep,
 )
 from datapath._core.ct_tcp cimport track_tcp
+from datapath._core.ct_tcp_states cimport TCP_CLOSE
 from datapath._core.ct_track cimport TRACK_ACCEPT, TRACK_DROP, TRACK_REPEAT, Tracking, direction_of
 from datapath._core.ct_udp cimport track_udp, track_udplite
 from datapath._core.ct_zone cimport find_in_zone
@@ -326,6 +327,15 @@ cdef void conntrack_put(Net* net, CtEntry* ct) noexcept nogil:
 cdef bint conntrack_kill(Net* net, CtEntry* ct) noexcept nogil:
     """Take an entry out of the table. False when it was out already."""
     return entry_kill(net, ct)
+
+
+cdef void conntrack_set_closing(Net* net, CtEntry* ct) noexcept nogil:
+    """nf_conntrack_tcp_set_closing: the entry of a connection that was reset by a rule does not live long."""
+    if ct == NULL or not ct.status & IPS_CONFIRMED or ct.tuple[0].protocol != PROTO_TCP or ct.proto.tcp.state == TCP_CLOSE:
+        return
+    ct.proto.tcp.state = TCP_CLOSE
+    if not ct.status & IPS_FIXED_TIMEOUT:
+        ct.timeout_ns = net.now_ns + net.sysctl.ct_timeout_tcp[<int>TCP_CLOSE]
 
 
 cdef void conntrack_sweep(Net* net) noexcept nogil:

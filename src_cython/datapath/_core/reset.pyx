@@ -2,7 +2,7 @@
 from libc.stdint cimport uint16_t, uint64_t
 from libc.string cimport memcpy, memset
 
-from datapath._core.conntrack cimport conntrack_attach
+from datapath._core.conntrack cimport conntrack_attach, conntrack_set_closing
 from datapath._core.exthdr cimport NEXTHDR_AUTH, NEXTHDR_ESP, NEXTHDR_ICMP, Skipped, packet_find_transport, skip_extension_headers
 from datapath._core.fib cimport RTN_BROADCAST, RTN_MULTICAST, RTN_UNICAST, Flow
 from datapath._core.icmp cimport hop_limit, icmp_send, packet_make, packet_route, transport_checksum, write_ipv4_header, write_ipv6_header
@@ -109,6 +109,7 @@ cdef void send_reset(Walk* walk) noexcept nogil:
     if new == NULL:
         return
     conntrack_attach(net, new, pkt)
+    conntrack_set_closing(net, pkt.ct)
     record(&net.recorder, STEP_GENERATE, 0, 0, TCP, 0, 0, 0, False)
     walk_local_out(net, new)
 
