@@ -54,7 +54,6 @@ cdef void icmp_send(Walk* walk, uint8_t type, uint8_t code, uint32_t info) noexc
     else:
         send_ipv6(walk, type, code, info)
     limits.sending &= ~lock
-    limits.charged = NULL
 
 
 cdef inline bint is_error(uint8_t type) noexcept nogil:

@@ -10,6 +10,7 @@ cdef struct Peer:           # struct inet_peer: what is remembered of an address
     uint8_t family
     int64_t tokens_ns       # rate_tokens
     int64_t last_ns         # rate_last
+    uint64_t last_call      # Net.calls then: what happens on account of one packet happens in one jiffy
     uint32_t n_redirects
     uint32_t rid            # fragments that came from it
     Peer* next
@@ -18,7 +19,6 @@ cdef struct Peer:           # struct inet_peer: what is remembered of an address
 cdef struct IcmpLimits:
     Peer* buckets[1024]
     uint32_t n_peers
-    const Peer* charged     # its tokens were counted for the packet that walks now: not again for its error
     int64_t credit          # icmp_global_credit
     int64_t stamp_ns        # icmp_global_stamp
     uint8_t sending         # an ICMP message of this family is on its way out (the lock of the ICMP socket), bit per family

@@ -36,7 +36,6 @@ cdef void forget_peers(IcmpLimits* limits) noexcept nogil:
             limits.buckets[i] = peer.next
             free(peer)
     limits.n_peers = 0
-    limits.charged = NULL
 
 
 cdef void icmp_limits_free(Net* net) noexcept nogil:
@@ -97,15 +96,14 @@ cdef Peer* get_peer(Net* net, uint8_t family, const Addr* addr) noexcept nogil:
 
 cdef bint xrlim_allow(Net* net, uint8_t family, const Addr* to, uint64_t timeout_ns) noexcept nogil:
     """A token per timeout, six at most."""
-    cdef IcmpLimits* limits = <IcmpLimits*>net.icmp_limits
     cdef Peer* peer = get_peer(net, family, to)
     cdef int64_t timeout = <int64_t>timeout_ns
     if peer == NULL:
         return True
-    if limits.charged != peer:
+    if peer.last_call != net.calls:
         peer.tokens_ns = min(peer.tokens_ns + <int64_t>net.now_ns - peer.last_ns, BURST_FACTOR * timeout)
         peer.last_ns = <int64_t>net.now_ns
-    limits.charged = NULL
+        peer.last_call = net.calls
     if peer.tokens_ns < timeout:
         return False
     peer.tokens_ns -= timeout
@@ -118,10 +116,10 @@ cdef bint limit_route_error(Net* net, const Addr* to) noexcept nogil:
         return True
     peer.tokens_ns = min(peer.tokens_ns + <int64_t>net.now_ns - peer.last_ns, ERROR_BURST * <int64_t>SECOND)
     peer.last_ns = <int64_t>net.now_ns
+    peer.last_call = net.calls
     if peer.tokens_ns < SECOND:
         return False
     peer.tokens_ns -= SECOND
-    (<IcmpLimits*>net.icmp_limits).charged = peer
     return True
 
 
@@ -136,10 +134,12 @@ cdef bint limit_redirect(Net* net, const Addr* to) noexcept nogil:
         peer.n_redirects = 0
     if peer.n_redirects >= MOST_REDIRECTS:
         peer.last_ns = now
+        peer.last_call = net.calls
         return False
     if peer.n_redirects and now <= peer.last_ns + (<int64_t>REDIRECT_LOAD << peer.n_redirects):
         return False
     peer.last_ns = now
+    peer.last_call = net.calls
     peer.n_redirects += 1
     return True
 

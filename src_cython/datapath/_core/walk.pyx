@@ -32,6 +32,7 @@ from datapath._core.verdict cimport (
 
 
 cdef void walk_receive(Net* net, Packet* pkt) noexcept nogil:
+    net.calls += net.nesting == 0
     net.nesting += 1
     record(&net.recorder, STEP_RECEIVE, 0, 0, 0, pkt.dev, 0, 0, False)
     receive(net, pkt)
@@ -43,6 +44,7 @@ cdef void walk_receive(Net* net, Packet* pkt) noexcept nogil:
 cdef void walk_local_out(Net* net, Packet* pkt) noexcept nogil:
     cdef Walk walk
     cdef uint8_t depth = <uint8_t>net.recorder.depth
+    net.calls += net.nesting == 0
     net.nesting += 1
     if not pkt.main:
         net.recorder.depth = depth + 1
@@ -196,6 +198,7 @@ cdef void walk_advance(Net* net, uint64_t now_ns) noexcept nogil:
         if min(neighbours, fragments) > now_ns:
             break
         net.now_ns = max(net.now_ns, min(neighbours, fragments))
+        net.calls += 1
         net.nesting += 1
         if neighbours <= fragments:
             neighbours_advance(net)
