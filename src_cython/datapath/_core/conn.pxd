@@ -110,11 +110,12 @@ cdef struct CtTcp:  # struct ip_ct_tcp
     uint8_t last_flags
 
 
-cdef struct CtSctp:
+cdef struct CtSctp:  # struct ip_ct_sctp
     uint8_t state
     uint8_t last_dir
     uint8_t flags
-    uint32_t vtag[2]
+    uint8_t init[2]         # an INIT of this direction is not answered yet
+    uint32_t vtag[2]        # the tag that packets of this direction carry
 
 
 cdef union CtProto:

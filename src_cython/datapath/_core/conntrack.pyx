@@ -13,6 +13,7 @@ from datapath._core.conn cimport (
 )
 from datapath._core.ct_generic cimport track_generic, track_gre
 from datapath._core.ct_icmp cimport icmp_error, track_icmp, track_icmpv6
+from datapath._core.ct_sctp cimport track_sctp
 from datapath._core.ct_table cimport (
     CT_CHUNK, entry_expired, entry_insert, entry_kill, entry_new, entry_put, table_find, table_find_other, table_free,
     table_init, table_sweep,
@@ -33,6 +34,7 @@ cdef enum:
     PROTO_UDP = 17
     PROTO_GRE = 47
     PROTO_ICMPV6 = 58
+    PROTO_SCTP = 132
     PROTO_UDPLITE = 136
 
 cdef uint64_t CLASH_LIFETIME_NS = 1000000000
@@ -182,6 +184,8 @@ cdef inline int judge(Tracking* t) noexcept nogil:
         return track_icmpv6(t)
     if protocol == PROTO_GRE:
         return track_gre(t)
+    if protocol == PROTO_SCTP:
+        return track_sctp(t)
     if protocol == PROTO_UDPLITE:
         return track_udplite(t)
     return track_generic(t)
@@ -239,7 +243,7 @@ cdef int resolve_clash(Walk* walk, CtEntry* ct, CtEntry* winner) noexcept nogil:
 cdef bint allows_clash(uint8_t protocol) noexcept nogil:
     """nf_conntrack_l4proto.allow_clash."""
     return protocol in (PROTO_UDP, PROTO_UDPLITE, PROTO_GRE) or protocol not in (
-        PROTO_TCP, PROTO_ICMP, PROTO_ICMPV6, 132)
+        PROTO_TCP, PROTO_ICMP, PROTO_ICMPV6, PROTO_SCTP)
 
 
 cdef int refuse_clash(Walk* walk) noexcept nogil:

@@ -70,7 +70,7 @@ cdef int icmpv6_error(Tracking* t) noexcept nogil:
     if not checksum_ok(t, PROTO_ICMPV6, 2):
         return invalid(t, HOW_BAD_CHECKSUM)
     kind = t.header[0]
-    if 130 <= kind <= 136 or kind == 143 or kind == 151 or kind == 152:
+    if 130 <= kind <= 136 or kind == 143 or (kind in (151, 152) and knows_router_discovery(t)):
         t.pkt.ctinfo = CT_UNTRACKED
         t.how = HOW_ND_UNTRACKED
         return TRACK_ACCEPT
@@ -79,6 +79,11 @@ cdef int icmpv6_error(Tracking* t) noexcept nogil:
     if kind >= 128:
         return TRACK_ACCEPT
     return inner_connection(t, t.transport + 8)
+
+
+cdef inline bint knows_router_discovery(const Tracking* t) noexcept nogil:
+    """Multicast router discovery is left untracked since Linux 6.3."""
+    return t.net.kernel_major > 6 or t.net.kernel_minor >= 3
 
 
 cdef int icmpv6_redirect(Tracking* t) noexcept nogil:
