@@ -111,7 +111,11 @@ def netmap(world: World, family: int, ported: bool) -> str:
 
 @dataclass
 class NatTraffic(Traffic):
-    """New flows come from three neighbours per interface and from the node, with few ports."""
+    """New flows come from three neighbours per interface and from the node, with few ports; errors instead of damage."""
+
+    def spoil(self, packet: CasePacket) -> CasePacket:
+        """An ICMP error about an earlier packet."""
+        return self.error_about(self.world.rng.choice(self.earlier) if self.earlier else packet) or packet
 
     def new_flow(self) -> CasePacket:
         """The first packet of something, very likely to clash with another flow after translation."""

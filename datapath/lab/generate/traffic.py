@@ -57,9 +57,13 @@ class Traffic:
         """A packet to send now."""
         packet = self._choose()
         if self.world.chance(self.oddity):
-            packet = damage.damage(self.world, packet, self)
+            packet = self.spoil(packet)
         self.earlier.append(packet)
         return packet
+
+    def spoil(self, packet: CasePacket) -> CasePacket:
+        """The packet damaged, or something odd in its place."""
+        return damage.damage(self.world, packet, self)
 
     def _choose(self) -> CasePacket:
         roll = self.world.rng.random()
