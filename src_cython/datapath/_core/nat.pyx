@@ -14,6 +14,7 @@ from datapath._core.device cimport DEVICE_VRF
 from datapath._core.nat_binding cimport nat_is_bound
 from datapath._core.nat_manip cimport MANIP_DST, MANIP_SRC, NatEnd, manip_of_hook, nat_manip_at
 from datapath._core.packet cimport CSUM_NONE, CSUM_PARTIAL, Packet, packet_destination, packet_has, packet_ip, packet_source
+from datapath._core.pieces cimport packet_pull
 from datapath._core.program cimport program_run
 from datapath._core.record cimport RECORD_NOTHING, STEP_NAT, STEP_REWRITE, Rewrite, record, recorder_rewrite
 from datapath._core.route cimport route_me_harder
@@ -151,6 +152,7 @@ cdef int translate_icmp_error(Walk* walk, CtEntry* ct, int direction, uint8_t ma
     cdef uint32_t quoted = pkt.transport + 8
     cdef uint64_t before
     cdef NatEnd end
+    packet_pull(pkt, quoted + (20 if pkt.family == 4 else 40))
     if quoted + (20 if pkt.family == 4 else 40) > pkt.len or not icmp_checksum_ok(pkt):
         return NF_DROP
     if packet_has(pkt, pkt.transport, 1) and icmp[0] == (ICMP_REDIRECT if pkt.family == 4 else NDISC_REDIRECT):

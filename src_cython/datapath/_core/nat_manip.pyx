@@ -6,6 +6,7 @@ from libc.stdint cimport uint64_t
 from libc.string cimport memcpy
 
 from datapath._core.packet cimport CSUM_PARTIAL, packet_has, packet_ip
+from datapath._core.pieces cimport packet_pull
 from datapath._core.wire cimport fold, load_be16, store_be16
 
 cdef enum:
@@ -79,6 +80,7 @@ cdef bint manip_tcp(Packet* pkt, uint32_t at, uint32_t offset, const NatEnd* end
     cdef uint64_t own = 0
     if offset + 8 > pkt.len:
         return False
+    packet_pull(pkt, offset + (20 if offset + 20 <= pkt.len else 8))
     if packet_has(pkt, offset + place, 2):
         own = set_be16(tcp + place, end.key)
         if offset + 20 <= pkt.len and packet_has(pkt, offset, 18):
@@ -93,6 +95,7 @@ cdef bint manip_udp(Packet* pkt, uint32_t at, uint32_t offset, const NatEnd* end
     cdef uint64_t own = 0
     if offset + 8 > pkt.len:
         return False
+    packet_pull(pkt, offset + 8)
     if packet_has(pkt, offset + place, 2):
         own = set_be16(udp + place, end.key)
         if packet_has(pkt, offset, 8) and not (zero_is_none and load_be16(udp + 6) == 0):
@@ -126,6 +129,7 @@ cdef bint manip_icmp(Packet* pkt, uint32_t at, uint32_t offset, const NatEnd* en
     cdef uint8_t* icmp = packet_ip(pkt) + offset
     if offset + 8 > pkt.len:
         return False
+    packet_pull(pkt, offset + 8)
     if not packet_has(pkt, offset, 6):
         return True
     if icmp[0] == 0 or icmp[0] == 8 or 13 <= icmp[0] <= 18:
@@ -138,6 +142,7 @@ cdef bint manip_icmpv6(Packet* pkt, uint32_t at, uint32_t offset, const NatEnd* 
     cdef uint64_t own = 0
     if offset + 8 > pkt.len:
         return False
+    packet_pull(pkt, offset + 8)
     if not packet_has(pkt, offset, 6):
         return True
     if icmp[0] == 128 or icmp[0] == 129:
@@ -184,6 +189,7 @@ cdef bint manip_ipv4(Packet* pkt, uint32_t at, const NatEnd* end) noexcept nogil
     cdef uint64_t difference
     if at + 20 > pkt.len:
         return False
+    packet_pull(pkt, at + 20)
     if not packet_has(pkt, at, 20):
         return True
     difference = change(place, &end.addr.b[0], 4)
@@ -222,6 +228,7 @@ cdef bint manip_ipv6(Packet* pkt, uint32_t at, const NatEnd* end) noexcept nogil
     cdef uint32_t offset
     if at + 40 > pkt.len:
         return False
+    packet_pull(pkt, at + 40)
     if not packet_has(pkt, at, 40):
         return True
     offset = at + 40 if ip[6] == end.protocol else transport_of_ipv6(pkt, at)

@@ -7,7 +7,7 @@
 Packets that the kernel makes on the way (ICMP errors, resets, neighbour discovery) walk inside of the walk that
 caused them, as they do in Linux. Packets that come back from a loopback wait in the backlog until the walk is over.
 """
-from libc.stdint cimport uint8_t, uint16_t
+from libc.stdint cimport uint8_t, uint16_t, uint32_t
 
 from datapath._core.arp cimport arp_receive
 from datapath._core.backlog cimport backlog_run
@@ -19,7 +19,8 @@ from datapath._core.ip_options cimport forward_options, receive_options
 from datapath._core.local cimport local_receive, multicast_joined
 from datapath._core.neighbour cimport neighbours_advance, neighbours_due
 from datapath._core.outcome cimport packet_drop, packet_refused
-from datapath._core.packet cimport PACKET_BROADCAST, PACKET_MULTICAST, packet_ip
+from datapath._core.packet cimport PACKET_BROADCAST, PACKET_HOST, PACKET_MULTICAST, packet_ip
+from datapath._core.pieces cimport packet_pull
 from datapath._core.raw_send cimport send_route
 from datapath._core.receive cimport ETH_P_ARP, ETH_P_IP, ETH_P_IPV6, ip6_rcv_core, ip_rcv_core, link_receive
 from datapath._core.record cimport STEP_LOCAL_SEND, STEP_RECEIVE, record
@@ -29,6 +30,7 @@ from datapath._core.verdict cimport (
     DROP_IPV6DISABLED, DROP_NONE, DROP_NOT_SPECIFIED, DROP_UNHANDLED_PROTO, DROP_UNICAST_IN_L2_MULTICAST, HOOK_FORWARD, HOOK_INPUT,
     HOOK_OUTPUT, HOOK_POSTROUTING, HOOK_PREROUTING, NF_ACCEPT,
 )
+from datapath._core.wire cimport load_be16
 
 
 cdef void walk_receive(Net* net, Packet* pkt) noexcept nogil:
@@ -95,6 +97,7 @@ cdef void route_in(Walk* walk) noexcept nogil:
     cdef Packet* pkt = walk.pkt
     cdef int reason = DROP_NONE
     if pkt.route < 0:
+        early_demux(walk)
         reason = route_input(walk)
     if reason == DROP_NONE and pkt.family == 4:
         reason = ip_rcv_finish_core(walk)
@@ -102,6 +105,20 @@ cdef void route_in(Walk* walk) noexcept nogil:
         packet_drop(walk.net, pkt, HOOK_PREROUTING, <uint8_t>reason)
         return
     walk_input(walk)
+
+
+cdef void early_demux(Walk* walk) noexcept nogil:
+    """tcp_v4_early_demux, udp_v4_early_demux and IPv6's look for a socket; all that is left of it is that they read a header."""
+    cdef Packet* pkt = walk.pkt
+    cdef const uint8_t* ip = packet_ip(pkt)
+    cdef uint8_t protocol = ip[9] if pkt.family == 4 else ip[6]
+    cdef uint32_t header = <uint32_t>(ip[0] & 0xF) * 4 if pkt.family == 4 else 40
+    if not walk.net.sysctl.ip_early_demux or (pkt.family == 4 and load_be16(ip + 6) & 0x3FFF):
+        return
+    if protocol == 6 and pkt.type == PACKET_HOST:
+        packet_pull(pkt, header + 20)
+    elif protocol == 17:
+        packet_pull(pkt, header + 8)
 
 
 cdef int ip_rcv_finish_core(Walk* walk) noexcept nogil:
