@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from datapath.errors import InputError, RulesetError
+from datapath.errors import InputError
 from datapath.extensions.base import Extension, RuleContext
 from datapath.model.ruleset import Chain, HeaderMatch, Jump
-
-NO_OUT_INTERFACE = ("PREROUTING", "INPUT")
-NO_IN_INTERFACE = ("POSTROUTING", "OUTPUT")
 
 
 class Surroundings:
@@ -32,7 +29,6 @@ class Checker:
 
     def chain(self, chain: Chain, hooks: frozenset[str]) -> None:
         """Every rule of a chain that is reached from these hooks. Raises RulesetError with the line."""
-        base = chain.name if chain.policy else ""
         for rule in chain.rules:
             header = rule.header
             entry = self.by_header.get((id(header), id(hooks))) or self.surroundings(header, chain, hooks)
@@ -44,8 +40,6 @@ class Checker:
                 target = rule.target
                 if target is not None and id(target) not in good and not isinstance(target, Jump):
                     self.ask(target, entry, chain)
-                if base and (header.in_interface or header.out_interface):
-                    check_interfaces(header, base)
             except InputError as error:
                 raise error.at(self.source or "iptables-save", rule.line) from None
 
@@ -73,11 +67,3 @@ class Checker:
         """The rule's surroundings."""
         return RuleContext(self.family, self.table, chain.name, header.protocol, header.protocol_negated,
                            header.in_interface, header.out_interface, hooks)
-
-
-def check_interfaces(header: HeaderMatch, chain: str) -> None:
-    """A base chain that has no such interface."""
-    if header.out_interface and chain in NO_OUT_INTERFACE:
-        raise RulesetError(f"can't use -o with {chain}")
-    if header.in_interface and chain in NO_IN_INTERFACE:
-        raise RulesetError(f"can't use -i with {chain}")

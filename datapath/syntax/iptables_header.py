@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import product
 from typing import Any
 
-from datapath.errors import RulesetSyntaxError
+from datapath.errors import RulesetError, RulesetSyntaxError
 from datapath.model.ruleset import AddressMask, HeaderMatch
 from datapath.syntax.addresses import parse_address, parse_protocol
 
@@ -15,6 +15,7 @@ NEGATIONS = {
     "s": "source_negated", "d": "destination_negated", "i": "in_negated", "o": "out_negated", "p": "protocol_negated",
     "f": "fragment_negated",
 }  # fmt: skip
+WRONG_INTERFACES = {"PREROUTING": "o", "INPUT": "o", "OUTPUT": "i", "POSTROUTING": "i"}
 INTERFACE_MAX = 15
 
 Key = tuple[str, ...]   # pairs of a letter, with ! in front when negated, and an argument
@@ -83,6 +84,13 @@ def one_address_each(key: Sequence[str]) -> list[Key]:
         chosen = dict(zip(order, picked, strict=True))
         headers.append(tuple(word for i in range(len(choices)) for word in (key[2 * i], chosen[i])))
     return headers
+
+
+def check_interfaces(key: Sequence[str], chain: str) -> None:
+    """Refuse an interface that packets in a base chain do not have."""
+    wrong = WRONG_INTERFACES.get(chain)
+    if wrong is not None and any(letter[-1] == wrong for letter in key[::2]):
+        raise RulesetError(f"can't use -{wrong} with {chain}")
 
 
 def interface(name: str, negated: bool) -> str:

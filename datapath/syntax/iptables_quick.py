@@ -10,7 +10,9 @@ from __future__ import annotations
 from datapath.extensions import REGISTRY
 from datapath.extensions.base import Option
 from datapath.model.ruleset import ANY_HEADER, HeaderMatch, Jump, Rule, Specification
-from datapath.syntax.iptables_rule import Loaded, RuleReader
+from datapath.syntax.iptables_header import WRONG_INTERFACES, check_interfaces
+from datapath.syntax.iptables_rule import RuleReader
+from datapath.syntax.iptables_specification import Loaded
 
 LETTERS = {"-s": "s", "-d": "d", "-i": "i", "-o": "o", "-p": "p", "-m": "m", "-j": "j", "-g": "g", "!": "!"}
 Options = dict[str, Option]
@@ -24,7 +26,7 @@ class QuickReader:
         self.specifications: dict[tuple[str, ...], Specification] = {}     # by protocol and words, `-m NAME` or `-j NAME` first
         self.jumps: dict[tuple[str, str], Jump] = {}
         self.options: dict[tuple[str, str], Options] = {
-            ("m" if kind == "match" else "j", name): reader.options_of(extension)
+            ("m" if kind == "match" else "j", name): reader.specifications.options_of(extension)
             for (kind, family, name), extension in REGISTRY.items() if family == reader.family
         }
 
@@ -76,6 +78,8 @@ class QuickReader:
         header = self.header(key)
         if header is None or sign:
             return None
+        if chain in WRONG_INTERFACES:
+            check_interfaces(key, chain)
         known = self.specifications
         found = [known.get((protocol, *words[at:end])) or self.specification(words, at, end, protocol, header, chain)
                  for at, end in matches]
@@ -107,7 +111,7 @@ class QuickReader:
         letter, name = LETTERS[words[at]], words[at + 1]
         loaded = Loaded(name, REGISTRY["match" if letter == "m" else "target", self.reader.family, name], self.options[letter, name])
         loaded.words = words[at + 2:end]
-        found = self.specifications[protocol, *words[at:end]] = self.reader.parse(loaded, header, chain)
+        found = self.specifications[protocol, *words[at:end]] = self.reader.specifications.parse(loaded, header, chain)
         return found
 
 

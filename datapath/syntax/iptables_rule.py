@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from datapath.errors import RulesetSyntaxError, UnsupportedFeatureError
 from datapath.extensions import REGISTRY, find_match, find_target
-from datapath.extensions.base import Extension, Given, Option, RuleContext
+from datapath.extensions.base import Option
 from datapath.extensions.unknown import UnknownMatch, UnknownTarget
 from datapath.model.ruleset import ANY_HEADER, HeaderMatch, Jump, Rule, Specification
 from datapath.syntax.addresses import parse_protocol
-from datapath.syntax.iptables_header import HeaderReader, one_address_each
+from datapath.syntax.iptables_header import HeaderReader, check_interfaces, one_address_each
+from datapath.syntax.iptables_specification import ABSENT, Loaded, Specifications
 from datapath.syntax.iptables_words import raw_words
 
 HEADER_OPTIONS = {
@@ -16,22 +17,10 @@ HEADER_OPTIONS = {
     "-o": "o", "--out-interface": "o", "-p": "p", "--protocol": "p", "--proto": "p", "-f": "f", "--fragment": "f", "--fragments": "f",
     "-m": "m", "--match": "m", "-j": "j", "--jump": "j", "-g": "g", "--goto": "g", "-c": "c", "--set-counters": "c",
     "-4": "4", "--ipv4": "4", "-6": "6", "--ipv6": "6", "-t": "t", "--table": "t", "!": "!",
+    "-v": "v", "--verbose": "v",
 }  # fmt: skip
 IMPLICIT_MATCHES = {6: "tcp", 17: "udp", 1: "icmp", 58: "icmp6", 132: "sctp", 33: "dccp", 50: "esp", 51: "ah", 135: "mh"}
 MATCH_ALIASES = {"icmpv6": "icmp6", "ipv6-icmp": "icmp6", "mobility-header": "mh", "ipv6-mh": "mh"}
-
-ABSENT = "\0"       # stands for an argument that was left out: no word of a line can be this
-
-
-class Loaded:
-    """A match or target of the rule being read, with the words of its options so far."""
-
-    __slots__ = ("extension", "name", "options", "words")
-
-    def __init__(self, name: str, extension: type[Extension] | None, options: dict[str, Option]) -> None:
-        self.name, self.extension, self.options = name, extension, options
-        self.words: list[str] = []
-
 
 class OtherFamily(Exception):  # noqa: N818 - not an error: iptables-restore passes over such a line
     """The rule says -4 in a file of IPv6, or the reverse."""
@@ -41,11 +30,9 @@ class RuleReader:
     """Reads the rules of one table. What many rules have in common is read once."""
 
     def __init__(self, family: int, table: str, lenient: bool = False) -> None:
-        self.family, self.table, self.lenient = family, table, lenient
+        self.family, self.lenient = family, lenient
         self.headers = HeaderReader(family)
-        self.specifications: dict[tuple[object, ...], Specification] = {}
-        self.options: dict[type[Extension], dict[str, Option]] = {}
-        self.contexts: dict[tuple[int, bool, str, str], RuleContext] = {}
+        self.specifications = Specifications(family, table)
 
     def read(self, words: list[str], start: int, chain: str, line: int | None = None, text: str = "") -> list[Rule]:
         """The rule whose options begin at words[start]; more than one when it gives lists of addresses.
@@ -56,34 +43,10 @@ class RuleReader:
         reading = Reading(self, words, start, chain, text)
         reading.read_words()
         key = reading.header_key
+        check_interfaces(key, chain)
         if not any("," in word for word in key):
             return [reading.rule(tuple(key), line)]
         return [reading.rule(one, line) for one in one_address_each(key)]
-
-    def options_of(self, extension: type[Extension]) -> dict[str, Option]:
-        """The extension's options by every spelling."""
-        found = self.options.get(extension)
-        if found is None:
-            found = self.options[extension] = {name: option for option in extension.OPTIONS for name in option.names}
-        return found
-
-    def specification(self, loaded: Loaded, header: HeaderMatch, chain: str) -> Specification:
-        """The match or target that the words describe."""
-        assert loaded.extension is not None
-        key = (loaded.extension, header.protocol, header.protocol_negated, *loaded.words)
-        found = self.specifications.get(key)
-        if found is None:
-            found = self.specifications[key] = self.parse(loaded, header, chain)
-        return found
-
-    def parse(self, loaded: Loaded, header: HeaderMatch, chain: str) -> Specification:
-        """As specification, not yet known. What an extension parses may depend on the protocol, not on the chain."""
-        assert loaded.extension is not None
-        key = (header.protocol, header.protocol_negated, header.in_interface, header.out_interface)
-        context = self.contexts.get(key)
-        if context is None:
-            context = self.contexts[key] = RuleContext(self.family, self.table, chain, *key)
-        return loaded.extension.parse(given_options(loaded), context)
 
 
 class Reading:
@@ -146,7 +109,7 @@ class Reading:
         if loaded.extension is None:
             return UnknownTarget(loaded.name, " ".join(loaded.words)) if is_target else UnknownMatch(loaded.name, " ".join(loaded.words))
         try:
-            return self.reader.specification(loaded, header, self.chain)
+            return self.reader.specifications.specification(loaded, header, self.chain)
         except UnsupportedFeatureError:
             if not self.reader.lenient:
                 raise
@@ -172,7 +135,7 @@ class Reading:
         extension = REGISTRY.get(("match", self.reader.family, name))
         if extension is None and not self.reader.lenient:
             find_match(self.reader.family, name)    # refuses
-        match = Loaded(name, extension, self.reader.options_of(extension) if extension else {})
+        match = Loaded(name, extension, self.reader.specifications.options_of(extension) if extension else {})
         self.matches.append(match)
         self.loaded.append(match)
         return match
@@ -197,6 +160,8 @@ class Reading:
                 self.jump(letter)
             case "c":
                 self.counters()
+            case "v":
+                self.at += 1
             case "4" | "6":
                 self.at += 1
                 if int(letter) != self.reader.family:
@@ -213,7 +178,7 @@ class Reading:
             self.goto = name
             return
         extension = REGISTRY.get(("target", self.reader.family, name))
-        self.target = Loaded(name, extension, self.reader.options_of(extension) if extension else {})
+        self.target = Loaded(name, extension, self.reader.specifications.options_of(extension) if extension else {})
         self.loaded.append(self.target)
 
     def counters(self) -> None:
@@ -256,7 +221,7 @@ class Reading:
                 name = IMPLICIT_MATCHES.get(parse_protocol(self.header_key[i + 1]), "")
                 extension = REGISTRY.get(("match", self.reader.family, name))
                 if extension is not None and not any(match.name == name for match in self.matches):
-                    return name, self.reader.options_of(extension)
+                    return name, self.reader.specifications.options_of(extension)
         return "", {}
 
     def respell(self, word: str) -> bool:
@@ -331,23 +296,6 @@ class Reading:
             loaded.words.append(raw[at + shift] if 0 <= at + shift < len(raw) else word)
             at += 1
         self.at = at
-
-
-def given_options(loaded: Loaded) -> list[Given]:
-    """The options that were given, as extensions want them."""
-    given: list[Given] = []
-    words, options = loaded.words, loaded.options
-    at, n = 0, len(words)
-    while at < n:
-        negated = words[at] == "!"
-        if negated:
-            at += 1
-        option = options[words[at]]
-        end = at + 1 + (1 if option.optional_argument else option.arguments)
-        arguments = tuple(words[at + 1:end])
-        given.append(Given(option, () if arguments == (ABSENT,) else arguments, negated))
-        at = end
-    return given
 
 
 def plural(n: int, noun: str) -> str:

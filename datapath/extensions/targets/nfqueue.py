@@ -43,7 +43,7 @@ class Nfqueue(Target):
             first = last = number(item.argument, 0, 65535, "queue number")
         if item := found.get("--queue-balance"):
             low, colon, high = item.argument.partition(":")
-            first, last = number(low, 0, 65534, "queue number"), number(high, 0, 65534, "queue number")
+            first, last = number(low, 0, 65535, "queue number"), number(high, 0, 65535, "queue number")
             if not colon or first >= last:
                 raise RulesetSyntaxError(f"NFQUEUE: bad queue range {item.argument!r}: expected FIRST:LAST")
         return cls(first, last, "--queue-bypass" in found, "--queue-cpu-fanout" in found)
