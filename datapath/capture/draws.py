@@ -11,7 +11,7 @@ from datapath.capture.packet import ACK, SYN, TCP, IpPacket
 from datapath.capture.played import Difference
 from datapath.capture.window import Key, Sight, acknowledging_key, to_key
 from datapath.engine.transit import Transit
-from datapath.model.steps import Drawn, Tracked
+from datapath.model.steps import Tracked
 
 KEPT = 65536
 
@@ -33,7 +33,7 @@ class DrawnConnections:
 
     def remember(self, sight: Sight, transit: Transit) -> None:
         """File a packet for which the seed drew, by what answers to it look like."""
-        if sight.packet is None or not any(isinstance(step, Drawn) and not step.shown for step in transit.steps):
+        if sight.packet is None:
             return
         sent = next((p for _, frame in transit.outputs if (p := ip_of_ethernet(frame)) and p.full_key == sight.packet.full_key), None)
         if sent is None or not sent.has_ports:
@@ -48,11 +48,11 @@ class DrawnConnections:
         packet = sight.packet
         if packet is None or not packet.has_ports or not self._by_key:
             return ()
-        if any(isinstance(step, Tracked) and step.state not in ("NEW", "INVALID") for step in transit.own_steps()):
-            return ()
         draw = self._answered(packet)
         end = (packet.source, packet.source_port)
         if draw is None or draw.told or draw.destination == end:
+            return ()
+        if any(isinstance(step, Tracked) and step.state not in ("NEW", "INVALID") for step in transit.own_steps()):
             return ()
         draw.told = True
         drawn = f"{end_text(*draw.destination)}, drawn by the seed for packet {draw.number}"

@@ -30,6 +30,9 @@ class Node(Protocol):
     def show(self, source: tuple[bytes, int] | None, destination: tuple[bytes, int] | None) -> None:
         """What a capture shows of the next packet's ends after NAT: draws follow it."""
 
+    def draw_counts(self) -> tuple[int, int]:
+        """How often something was drawn by the seed so far, and how often the capture showed it."""
+
     def before_nat(self, packet: bytes) -> bytes | None:
         """A packet captured as it left, translated back through its connection's entry; None without an entry."""
 

@@ -152,7 +152,7 @@ def _read_ipv4(data: bytes, available: int) -> IpPacket | None:
     length = int.from_bytes(data[2:4]) or available
     fragment = int.from_bytes(data[6:8])
     return IpPacket(
-        data[:length], 4, length, data[9], header, (fragment & 0x1FFF) * 8, bool(fragment & 0x2000), int.from_bytes(data[4:6])
+        data[: max(length, 20)], 4, length, data[9], header, (fragment & 0x1FFF) * 8, bool(fragment & 0x2000), int.from_bytes(data[4:6])
     )
 
 

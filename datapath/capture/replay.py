@@ -82,6 +82,7 @@ class Replay:
                 yield played
         finally:
             self._expected.end()
+            self.summary.draws_shown = self._node.draw_counts()[1]
             self.summary.unseen = sum(self._expected.unseen.values())
             for warning in self._capture.warnings:
                 self._say(warning)
@@ -108,13 +109,16 @@ class Replay:
             below.seen_on.add(device)
             return self._copy(sight, device, below.number, self._compare(below.packet, sight.packet, generated=False))
         shown = self._show(sight)
+        seeded, taken = self._node.draw_counts()
         data = ethernet(sight.record, frame, self._places.link(device).mac)
         wire_length = sight.record.length + len(data) - len(sight.record.data)
         transit = self._node.receive(data, device, sight.time_ns, wire_length=wire_length)
         self._enter(sight, device, transit)
         contradiction = self._drawn.contradicted(sight, transit)
-        self._drawn.remember(sight, transit)
-        notes = (*offload_notes(sight, self._places.link(device), self._strict), *self._shown_notes(shown))
+        seeded_now, taken_now = self._node.draw_counts()
+        if seeded_now > seeded:
+            self._drawn.remember(sight, transit)
+        notes = (*offload_notes(sight, self._places.link(device), self._strict), *self._shown_notes(shown if taken_now > taken else None))
         return Played(Role.RECEIVED, sight.record, device, transit, differences=contradiction, notes=notes)
 
     def _left(self, sight: Sight, frame: Frame, place: Place) -> Played:
@@ -186,8 +190,9 @@ class Replay:
             self._node.show(shown.source, shown.destination)
         return shown
 
-    def _shown_notes(self, shown: Shown | None) -> tuple[str, ...]:
-        return () if shown is None else (f"record {shown.by} shows its translation",)
+    @staticmethod
+    def _shown_notes(shown: Shown | None) -> tuple[str, ...]:
+        return () if shown is None else (f"what Linux drew is taken from record {shown.by}",)
 
     def _count(self, played: Played) -> None:
         summary = self.summary

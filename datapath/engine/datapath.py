@@ -141,6 +141,10 @@ class Datapath:
         """What a capture shows of the next packet's ends after NAT: (address of 4 or 16 bytes, port). Draws follow it."""
         self._core.show(source, destination)
 
+    def draw_counts(self) -> tuple[int, int]:
+        """How often something was drawn by the seed so far, and how often the capture showed it."""
+        return self._core.draw_counts
+
     def before_nat(self, packet: bytes) -> bytes | None:
         """A packet captured as it left, translated back through its connection's entry; None without an entry."""
         return self._core.before_nat(packet)

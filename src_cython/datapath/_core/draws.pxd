@@ -2,6 +2,7 @@
 # of a draw's result, which goes before it.
 from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
 
+from datapath._core.record cimport STEP_DRAW, Recorder, record
 from datapath._core.tuples cimport Addr
 
 
@@ -27,6 +28,7 @@ cdef struct Shown:  # what the capture shows of this packet's translation (by it
 cdef struct Draws:
     uint64_t state
     Shown shown             # cleared after each packet
+    uint64_t count[2]       # draws so far: by the seed, and taken from the capture
 
 
 cdef inline uint32_t draw_u32(Draws* draws) noexcept nogil:
@@ -43,3 +45,9 @@ cdef inline bint draw_chance(Draws* draws, uint32_t probability, uint32_t* drawn
     """Whether a 31-bit number stays below probability (of 2^31), as the statistic match asks."""
     drawn[0] = draw_u32(draws) & 0x7FFFFFFF
     return drawn[0] < probability
+
+
+cdef inline void draw_record(Draws* draws, Recorder* rec, uint8_t hook, uint8_t table, uint8_t kind, bint shown, uint64_t value) noexcept nogil:
+    """Write down that something was drawn, or that the capture showed it."""
+    draws.count[1 if shown else 0] += 1
+    record(rec, STEP_DRAW, hook, table, kind, shown, 0, value, True)

@@ -6,10 +6,10 @@ from datapath._core.conn cimport (
     DIR_REPLY, IPS_CONFIRMED, IPS_DST_NAT, IPS_DYING, IPS_FIXED_TIMEOUT, IPS_OFFLOAD, IPS_SRC_NAT,
 )
 from datapath._core.conntrack cimport conntrack_alter_reply, conntrack_find_dir, conntrack_kill, conntrack_tuple_taken, tuple_invert
-from datapath._core.draws cimport DRAW_ICMP_ID, DRAW_NAT_PORT, Shown, draw_u32
+from datapath._core.draws cimport DRAW_ICMP_ID, DRAW_NAT_PORT, Shown, draw_record, draw_u32
 from datapath._core.nat_manip cimport MANIP_SRC
 from datapath._core.nat_source cimport nat_rule_enter, nat_source_link, nat_source_next
-from datapath._core.record cimport STEP_DRAW, STEP_NAT, record
+from datapath._core.record cimport STEP_NAT, record
 from datapath._core.tuples cimport addr_equal, tuple_equal
 from datapath._core.verdict cimport NF_ACCEPT, NF_DROP, TABLE_NAT
 from datapath._core.wire cimport load_be32, store_be32
@@ -221,14 +221,14 @@ cdef void find_free(Search* search, uint16_t offset, bint drawn) noexcept nogil:
     if drawn:
         key = shown_key(search)
         if key >= 0 and is_free(search, key, attempts):
-            record(&net.recorder, STEP_DRAW, search.walk.hook, TABLE_NAT, search.draw, 1, 0, key, True)
+            draw_record(&net.draws, &net.recorder, search.walk.hook, TABLE_NAT, search.draw, True, key)
             return
         offset = <uint16_t>draw_u32(&net.draws)
     while True:
         for i in range(attempts):
             if is_free(search, search.low + offset % search.size, attempts - i):
                 if drawn and search.size > 1:
-                    record(&net.recorder, STEP_DRAW, search.walk.hook, TABLE_NAT, search.draw, 0, 0, search.key[0], True)
+                    draw_record(&net.draws, &net.recorder, search.walk.hook, TABLE_NAT, search.draw, False, search.key[0])
                 return
             offset += 1
         if attempts >= search.size or attempts < 16:

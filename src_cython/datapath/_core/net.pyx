@@ -285,6 +285,11 @@ cdef class NetNamespace:
         return pool_in_use(&self.net)
 
     @property
+    def draw_counts(self) -> tuple:
+        """How often something was drawn by the seed, and how often the capture showed it."""
+        return self.net.draws.count[0], self.net.draws.count[1]
+
+    @property
     def strict(self) -> bool:
         """Whether no allowance is made for frames that offload left unfinished."""
         return self.net.strict != 0

@@ -2,8 +2,7 @@
 from libc.stdint cimport uint8_t, uint16_t, uint32_t
 
 from datapath._core.context cimport Walk
-from datapath._core.draws cimport DRAW_STATISTIC, Shown, draw_chance
-from datapath._core.record cimport STEP_DRAW, record
+from datapath._core.draws cimport DRAW_STATISTIC, Shown, draw_chance, draw_record
 from datapath._core.shown cimport LEADS_SILENT, LEADS_THERE, shown_leads
 
 
@@ -36,6 +35,6 @@ cdef inline int match_statistic(Walk* walk, void* payload) noexcept nogil:
     hit = draw_chance(&walk.net.draws, want.probability, &drawn)
     if leads != LEADS_SILENT:
         hit = (leads == LEADS_THERE) != want.invert
-    record(&walk.net.recorder, STEP_DRAW, walk.hook, walk.rule_table, DRAW_STATISTIC, leads != LEADS_SILENT, 0,
-           hit if leads != LEADS_SILENT else drawn, True)
+    draw_record(&walk.net.draws, &walk.net.recorder, walk.hook, walk.rule_table, DRAW_STATISTIC, leads != LEADS_SILENT,
+                hit if leads != LEADS_SILENT else drawn)
     return hit != want.invert
