@@ -105,6 +105,7 @@ def compile_device(host: Host, link: Link, numbers: dict[str, int], sysctls: Sys
         "up": int("UP" in link.flags),
         "carrier": int("LOWER_UP" in link.flags),
         "noarp": int("NOARP" in link.flags),
+        "multicast": int("MULTICAST" in link.flags),
         "has_link_header": int(link.link_type in ("ether", "loopback")),
         "promisc": int("PROMISC" in link.flags or link.promiscuity > 0),
         "mtu": link.mtu,

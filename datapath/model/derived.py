@@ -28,7 +28,9 @@ def derive_links(names: Iterable[str]) -> tuple[Link, ...]:
     return tuple(links)
 
 
-def derive_routes(links: tuple[Link, ...], addresses: tuple[Address, ...], family: int, routers: frozenset[str] = NONE) -> tuple[Route, ...]:
+def derive_routes(
+    links: tuple[Link, ...], addresses: tuple[Address, ...], family: int, routers: frozenset[str] = NONE
+) -> tuple[Route, ...]:
     """The local table and the connected routes. `routers`: devices that forward IPv6, on which subnets have an anycast address."""
     up = {link.name: link for link in links}
     main = [route for address in addresses if address.family == family for route in connected_routes(up[address.device], address)]

@@ -160,7 +160,7 @@ def link_local(host: Host, device: str) -> Address | None:
     link = require_link(host, device)
     name = f"net.ipv6.conf.{device.replace('.', '/')}"
     made = any(address.device == device and address.family == 6 and address.scope == SCOPES["link"] for address in host.addresses)
-    if made or link.link_type != "ether" or host.sysctls.get(f"{name}.disable_ipv6", "0") != "0" or host.sysctls.get(f"{name}.addr_gen_mode", "0") != "0":
+    if made or link.link_type != "ether" or any(host.sysctls.get(f"{name}.{key}", "0") != "0" for key in ("disable_ipv6", "addr_gen_mode")):
         return None
     identifier = bytes([link.mac[0] ^ 2]) + link.mac[1:3] + b"\xff\xfe" + link.mac[3:6]
     return Address(device, IPv6Address(b"\xfe\x80" + bytes(6) + identifier), 64, SCOPES["link"])
@@ -210,7 +210,8 @@ def resolve_hop(host: Host, hop: NextHop) -> NextHop:
         return hop
     if hop.gateway.version == 6 and any(address.local == hop.gateway for address in host.addresses):
         raise HostError(f"gateway {hop.gateway} is an address of this host")
-    around = [route for route in host.routes if hop.gateway in route.destination and route.table in NEAR_TABLES and on_link(route, hop.device)]
+    near = [route for route in host.routes if hop.gateway in route.destination and route.table in NEAR_TABLES]
+    around = [route for route in near if on_link(route, hop.device)]
     nearest = max(around, key=lambda route: (route.destination.prefixlen, route.table), default=None)
     if nearest is None or nearest.type not in ("unicast", "local"):
         raise HostError(f"gateway {hop.gateway} is on no link{'' if hop.device is None else f' of {hop.device}'}")

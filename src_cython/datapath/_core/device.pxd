@@ -54,6 +54,7 @@ cdef struct Device:
     uint8_t up              # IFF_UP
     uint8_t carrier         # LOWER_UP: operational
     uint8_t noarp
+    uint8_t multicast       # IFF_MULTICAST
     uint8_t has_link_header # Ethernet
     uint8_t mac[6]
     uint8_t promisc

@@ -50,6 +50,7 @@ cdef int device_fill(Device* device, object compiled) except -1:
     device.up = values["up"]
     device.carrier = values["carrier"]
     device.noarp = values["noarp"]
+    device.multicast = values["multicast"]
     device.has_link_header = values["has_link_header"]
     device.promisc = values["promisc"]
     device.mtu = values["mtu"]

@@ -9,7 +9,7 @@ from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcmp, memset
 
 from datapath._core.context cimport Net, Walk, family_index, route_slot
-from datapath._core.device cimport Device, devices_free, devices_load
+from datapath._core.device cimport Device, DeviceAddress, devices_free, devices_load
 from datapath._core.fib cimport (
     RTN_ANYCAST, RTN_BROADCAST, RTN_LOCAL, RTN_MULTICAST, RTN_UNICAST, RTN_UNREACHABLE, Flow, RouteDecision,
 )
@@ -490,25 +490,32 @@ cdef bint address_is_local(Net* net, uint8_t family, const Addr* addr, int32_t d
 
 
 cdef bint multicast_member(Net* net, uint8_t family, int32_t dev, const Addr* group) noexcept nogil:
-    """The groups that every node is in: 224.0.0.1; ff01::1, ff02::1, those of routers, and the solicited-node groups."""
+    """The groups that every node is in: 224.0.0.1; ff01::1 and ff02::1; on a router those of routers; and the
+    solicited-node groups of the device's addresses, on a router those of its subnets' anycast addresses too."""
     cdef const Device* device
+    cdef const DeviceAddress* address
     cdef uint32_t i
     if dev < 0:
         return False
     device = &net.devices[dev]
     if family == 4:
         return group.b[0] == 224 and group.b[1] == 0 and group.b[2] == 0 and group.b[3] == 1
-    if group.b[0] != 0xFF or group.w[1] != 0:
+    if group.b[0] != 0xFF or group.b[2] or group.b[3] or group.w[1] or group.b[8] or group.b[9] or group.b[10]:
         return False
-    if group.w[2] == 0 and group.b[2] == 0 and group.b[3] == 0 and group.b[12] == 0 and group.b[13] == 0 and group.b[14] == 0:
+    if group.b[11] == 0 and group.b[12] == 0 and group.b[13] == 0 and group.b[14] == 0:
         if group.b[15] == 1:
             return group.b[1] == 1 or group.b[1] == 2
-        return group.b[15] == 2 and device.forwarding6 and (group.b[1] == 1 or group.b[1] == 2 or group.b[1] == 5)
-    if group.b[1] != 2 or group.w[1] or group.b[8] or group.b[9] or group.b[10] or group.b[11] != 1 or group.b[12] != 0xFF:
+        return group.b[15] == 2 and device.forwarding6 and device.multicast and (group.b[1] == 1 or group.b[1] == 2 or group.b[1] == 5)
+    if group.b[1] != 2 or group.b[11] != 1 or group.b[12] != 0xFF:
         return False
     for i in range(device.n_addresses):
-        if device.addresses[i].family == 6 and memcmp(&device.addresses[i].addr.b[13], &group.b[13], 3) == 0:
+        address = &device.addresses[i]
+        if address.family != 6:
+            continue
+        if memcmp(&address.addr.b[13], &group.b[13], 3) == 0:
             return True
+        if device.forwarding6 and address.prefix <= 104 and group.b[13] == 0 and group.b[14] == 0 and group.b[15] == 0:
+            return True     # the low bits of the subnet's anycast address are zero
     return False
 
 

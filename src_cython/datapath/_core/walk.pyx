@@ -138,7 +138,7 @@ cdef void walk_input(Walk* walk) noexcept nogil:
     cdef const RouteDecision* route = &walk.net.routes[walk.pkt.route]
     if route.error:
         route_error(walk)
-    elif route.type == RTN_LOCAL or route.type == RTN_BROADCAST or route.type == RTN_MULTICAST or route.type == RTN_ANYCAST:
+    elif route.type == RTN_LOCAL or route.type == RTN_ANYCAST or (route.broadcast and (route.type == RTN_BROADCAST or route.type == RTN_MULTICAST)):
         local_deliver(walk)
     else:
         forward(walk)
