@@ -1,5 +1,5 @@
 """ARP (net/ipv4/arp.c)."""
-from libc.stdint cimport uint8_t, uint16_t, uint32_t
+from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t
 from libc.string cimport memcmp, memcpy, memset
 
 from datapath._core.context cimport Walk
@@ -14,7 +14,7 @@ from datapath._core.record cimport STEP_GENERATE, record
 from datapath._core.route cimport address_type, route_input, route_output, select_source
 from datapath._core.transmit cimport device_xmit
 from datapath._core.tuples cimport addr_is_zero
-from datapath._core.verdict cimport DROP_NOT_SPECIFIED, DROP_OTHERHOST, HOOK_PREROUTING, OUTCOME_DELIVERED
+from datapath._core.verdict cimport DROP_NOT_SPECIFIED, HOOK_PREROUTING, OUTCOME_DELIVERED, OUTCOME_DROPPED
 from datapath._core.walk cimport walk_begin
 from datapath._core.wire cimport load_be16, load_be32, store_be16
 
@@ -118,10 +118,10 @@ cdef bint read_arp(const Net* net, const Packet* pkt, Arp* arp) noexcept nogil:
 
 cdef void arp_receive(Net* net, Packet* pkt) noexcept nogil:
     cdef Arp arp
-    if pkt.type == PACKET_OTHERHOST:
-        packet_drop(net, pkt, HOOK_PREROUTING, DROP_OTHERHOST)
+    if pkt.type == PACKET_OTHERHOST or pkt.type == PACKET_LOOPBACK or net.devices[pkt.dev].noarp:
+        packet_end(net, pkt, OUTCOME_DROPPED)   # Linux gives no reason: it takes such frames for consumed
         return
-    if net.devices[pkt.dev].noarp or pkt.type == PACKET_LOOPBACK or not read_arp(net, pkt, &arp):
+    if not read_arp(net, pkt, &arp):
         packet_drop(net, pkt, HOOK_PREROUTING, DROP_NOT_SPECIFIED)
         return
     if addr_is_zero(&arp.sender):       # somebody asks whether the address is taken
@@ -261,7 +261,7 @@ cdef void learn(Net* net, const Packet* pkt, const Arp* arp) noexcept nogil:
     if neigh == NULL and accept and (gratuitous or (arp.operation == REPLY and address_type(net, 4, &arp.sender, -1) == RTN_UNICAST)):
         neigh = neighbour_lookup(net, 4, pkt.dev, &arp.sender, True)
     if neigh != NULL:
-        neighbour_update(net, neigh, arp.sender_mac, gratuitous or net.now_ns > neigh.updated_ns + LOCKTIME or neigh.updated_ns == 0)
+        neighbour_update(net, neigh, arp.sender_mac, gratuitous or <int64_t>net.now_ns > neigh.updated_ns + LOCKTIME)
 
 
 cdef bint accepts_strangers(const Device* dev, const Arp* arp) noexcept nogil:

@@ -10,7 +10,7 @@ from datapath._core.ndisc cimport ndisc_send_redirect
 from datapath._core.neighbour cimport next_hop
 from datapath._core.outcome cimport EACCES, EHOSTUNREACH, ENETUNREACH, packet_drop
 from datapath._core.packet cimport PACKET_HOST, Packet, packet_destination, packet_ip, packet_source
-from datapath._core.transmit cimport route_mtu
+from datapath._core.transmit cimport device_mtu, route_mtu
 from datapath._core.tuples cimport Addr, addr_is_zero
 from datapath._core.verdict cimport (
     DROP_IP_INADDRERRORS, DROP_IP_INHDR, DROP_IP_INNOROUTES, DROP_NONE, DROP_NOT_SPECIFIED, DROP_PKT_TOO_BIG, HOOK_PREROUTING,
@@ -140,7 +140,7 @@ cdef int forward_ipv6(Walk* walk) noexcept nogil:
         icmp_send(walk, UNREACHABLE6, NOT_NEIGHBOUR, 0)
         return DROP_IP_INADDRERRORS
     pkt.forwarded = 1
-    mtu = max(route_mtu(net, route, 6), <uint32_t>IPV6_MIN_MTU)
+    mtu = max(device_mtu(net, route.dev, 6), <uint32_t>IPV6_MIN_MTU)   # the route's own size counts only on the way out
     if too_big_ipv6(pkt, mtu):
         pkt.dev = route.dev     # the error's source is looked for on the device that the packet would have left by
         icmp_send(walk, PACKET_TOO_BIG6, 0, mtu)

@@ -23,7 +23,7 @@ cdef struct Echo:           # the options of an answer
     Addr first_hop
 
 
-cdef bint receive_options(Walk* walk) noexcept nogil        # ip_rcv_options; False: drop the packet
+cdef int receive_options(Walk* walk) noexcept nogil         # ip_rcv_options: 0 or the DropReason
 cdef void forward_options(Walk* walk) noexcept nogil        # ip_forward_options
 cdef void fragment_options(Packet* pkt) noexcept nogil      # ip_options_fragment: later fragments keep only the copied ones
 cdef bint echo_options(Net* net, const Packet* pkt, Echo* echo) noexcept nogil      # __ip_options_echo; False: no answer

@@ -8,6 +8,7 @@ from datapath._core.neighbour cimport next_hop
 from datapath._core.packet cimport PACKET_HOST, address_at, packet_destination, packet_ip, packet_source
 from datapath._core.route cimport address_type, fib_lookup, route_input, select_source
 from datapath._core.tuples cimport addr_is_zero
+from datapath._core.verdict cimport DROP_IP_INHDR, DROP_NONE, DROP_NOT_SPECIFIED
 from datapath._core.wire cimport fold, store_be16, store_be32, sum_bytes
 
 cdef enum:
@@ -32,7 +33,7 @@ cdef uint32_t milliseconds_of_day(const Net* net) noexcept nogil:
     return <uint32_t>(net.now_ns / 1000000 % 86400000)
 
 
-cdef bint receive_options(Walk* walk) noexcept nogil:
+cdef int receive_options(Walk* walk) noexcept nogil:
     cdef Packet* pkt = walk.pkt
     cdef int bad
     pkt.options = <uint8_t>((packet_ip(pkt)[0] & 0xF) * 4 - 20)
@@ -43,13 +44,12 @@ cdef bint receive_options(Walk* walk) noexcept nogil:
     bad = compile_options(walk)
     if bad != UNDERSTOOD:
         icmp_send(walk, PARAMETER_PROBLEM, 0, <uint32_t>bad << 24)
-        return False
+        return DROP_IP_INHDR
     if pkt.opt_srr:
-        if not walk.net.devices[pkt.dev].accept_source_route:
-            return False
         pkt.source_routed = 1
-        return follow_source_route(walk)
-    return True
+        if not walk.net.devices[pkt.dev].accept_source_route or not follow_source_route(walk):
+            return DROP_NOT_SPECIFIED
+    return DROP_NONE
 
 
 cdef Addr specific_destination(Net* net, Packet* pkt) noexcept nogil:

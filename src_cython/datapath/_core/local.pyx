@@ -115,7 +115,7 @@ cdef int routing_header(Walk* walk, uint32_t start) noexcept nogil:
     if ip[24] == 0xFF or pkt.type != PACKET_HOST:
         return DROP_NOT_SPECIFIED
     if ip[start + 3] == 0:
-        return DROP_NOT_SPECIFIED if ip[start + 2] == 2 else DROP_NONE
+        return DROP_NONE
     icmp_send(walk, PARAMETER_PROBLEM, HEADER_FIELD, start + 2)
     return DROP_NOT_SPECIFIED
 

@@ -1,5 +1,5 @@
 # The neighbour tables (struct neighbour): the link address of each next hop, and the packets that wait for it.
-from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
 from datapath._core.context cimport Net
 from datapath._core.device cimport NeighbourParameters
@@ -32,7 +32,7 @@ cdef struct Neighbour:
     uint8_t mac[6]
     uint32_t probes         # requests that were sent without an answer
     uint64_t timer_ns       # INCOMPLETE: when the next one is due
-    uint64_t updated_ns
+    int64_t updated_ns      # when its address or state changed; long ago for what the node's table holds
     WaitingPacket* first
     WaitingPacket* last
     uint32_t waiting_bytes

@@ -165,6 +165,7 @@ cdef Neighbour* neighbour_lookup(Net* net, uint8_t family, int32_t dev, const Ad
     neigh.addr = addr[0]
     neigh.dev = dev
     neigh.family = family
+    neigh.updated_ns = -<int64_t>0x3FFFFFFFFFFFFFFF
     neigh.hash_next = table.buckets[place]
     table.buckets[place] = neigh
     construct(net, table, neigh)
@@ -179,7 +180,6 @@ cdef void construct(Net* net, Neighbours* table, Neighbour* neigh) noexcept nogi
         memset(neigh.mac, 0xFF, 6)
     elif not table.known:
         neigh.state = NUD_VALID
-        neigh.updated_ns = 0
         neigh.mac[0] = 2
         neigh.mac[1] = 0xFF
         if neigh.family == 4:
@@ -263,7 +263,7 @@ cdef void wait(Net* net, Neighbour* neigh, Packet* pkt) noexcept nogil:
     if ask:
         neigh.probes = parameters.ucast_solicit
         neigh.state = NUD_INCOMPLETE
-        neigh.updated_ns = net.now_ns
+        neigh.updated_ns = <int64_t>net.now_ns
         start_timer(net, neigh, &parameters)
     waiting.pkt = pkt
     waiting.route = net.routes[pkt.route]
@@ -348,7 +348,7 @@ cdef void neighbour_update(Net* net, Neighbour* neigh, const uint8_t* mac, bint 
         return
     stop_timer(net, neigh)
     memcpy(neigh.mac, mac, 6)
-    neigh.updated_ns = net.now_ns
+    neigh.updated_ns = <int64_t>net.now_ns
     neigh.state = NUD_VALID
     release(net, neigh)
 
@@ -389,7 +389,7 @@ cdef void timer(Net* net, Neighbour* neigh) noexcept nogil:
     if neigh.probes >= parameters.ucast_solicit + parameters.app_solicit + parameters.mcast_solicit:
         stop_timer(net, neigh)
         neigh.state = NUD_FAILED
-        neigh.updated_ns = net.now_ns
+        neigh.updated_ns = <int64_t>net.now_ns
         invalidate(net, neigh)
         return
     start_timer(net, neigh, &parameters)

@@ -29,11 +29,12 @@ cdef enum:
 
 
 cdef uint32_t route_mtu(const Net* net, const RouteDecision* route, uint8_t family) noexcept nogil:
-    cdef const Device* dev = &net.devices[route.dev]
-    cdef uint32_t mtu = route.mtu
-    if mtu == 0:
-        mtu = dev.mtu6 if family == 6 and dev.mtu6 else dev.mtu
-    return min(mtu, <uint32_t>IP_MAX_MTU)
+    return min(route.mtu if route.mtu else device_mtu(net, route.dev, family), <uint32_t>IP_MAX_MTU)
+
+
+cdef uint32_t device_mtu(const Net* net, int32_t dev, uint8_t family) noexcept nogil:
+    cdef const Device* device = &net.devices[dev]
+    return device.mtu6 if family == 6 and device.mtu6 else device.mtu
 
 
 cdef void finish_output(Walk* walk) noexcept nogil:

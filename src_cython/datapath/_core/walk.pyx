@@ -124,8 +124,11 @@ cdef void early_demux(Walk* walk) noexcept nogil:
 cdef int ip_rcv_finish_core(Walk* walk) noexcept nogil:
     cdef Packet* pkt = walk.pkt
     cdef uint8_t type
-    if (packet_ip(pkt)[0] & 0xF) > 5 and not receive_options(walk):
-        return DROP_NOT_SPECIFIED
+    cdef int reason
+    if (packet_ip(pkt)[0] & 0xF) > 5:
+        reason = receive_options(walk)
+        if reason != DROP_NONE:
+            return reason
     type = walk.net.routes[pkt.route].type
     if (pkt.type == PACKET_BROADCAST or pkt.type == PACKET_MULTICAST) and type != RTN_BROADCAST and type != RTN_MULTICAST \
             and walk.net.devices[pkt.dev].drop_unicast_in_l2_multicast:
