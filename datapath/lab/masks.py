@@ -9,6 +9,7 @@ from __future__ import annotations
 
 IPV4, IPV6 = b"\x08\x00", b"\x86\xdd"
 ICMP, TCP, FRAGMENT_HEADER, ICMPV6 = 1, 6, 44, 58
+OPTION_HEADERS = frozenset({0, 43, 60})
 ICMP_ERRORS = frozenset({3, 4, 5, 11, 12})
 
 
@@ -62,8 +63,11 @@ def made_by_kernel(header: bytes | bytearray, payload: bytes) -> bool:
 
 def _mask6(frame: bytes, at: int) -> bytes:
     header, rest = bytearray(frame[at : at + 40]), bytearray(frame[at + 40 :])
-    if header[6] == FRAGMENT_HEADER and len(rest) >= 8:
-        rest[4:8] = b"\0\0\0\0"
+    next_header, start = header[6], 0
+    while next_header in OPTION_HEADERS and len(rest) >= start + 2:
+        next_header, start = rest[start], start + (rest[start + 1] + 1) * 8
+    if next_header == FRAGMENT_HEADER and len(rest) >= start + 8:
+        rest[start + 4 : start + 8] = b"\0\0\0\0"
     if header[6] == ICMPV6 and rest[:1] and rest[0] < 128:
         header[1:4] = bytes([header[1] & 0xF0, 0, 0])
     return frame[:at] + bytes(header) + bytes(rest)

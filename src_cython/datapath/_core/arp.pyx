@@ -14,7 +14,7 @@ from datapath._core.record cimport STEP_GENERATE, record
 from datapath._core.route cimport address_type, route_input, route_output, select_source
 from datapath._core.transmit cimport device_xmit
 from datapath._core.tuples cimport addr_is_zero
-from datapath._core.verdict cimport DROP_NOT_SPECIFIED, HOOK_PREROUTING, OUTCOME_DELIVERED, OUTCOME_DROPPED
+from datapath._core.verdict cimport DROP_HDR_TRUNC, DROP_NOT_SPECIFIED, DROP_PKT_TOO_SMALL, HOOK_PREROUTING, OUTCOME_DELIVERED, OUTCOME_DROPPED
 from datapath._core.walk cimport walk_begin
 from datapath._core.wire cimport load_be16, load_be32, store_be16
 
@@ -102,7 +102,7 @@ cdef struct Arp:
 
 cdef bint read_arp(const Net* net, const Packet* pkt, Arp* arp) noexcept nogil:
     cdef const uint8_t* header = packet_ip(pkt)
-    if pkt.present < ARP_LENGTH or header[4] != 6 or header[5] != 4:
+    if header[4] != 6 or header[5] != 4:
         return False
     if load_be16(header) != ETHERNET and load_be16(header) != IEEE802:
         return False
@@ -120,6 +120,9 @@ cdef void arp_receive(Net* net, Packet* pkt) noexcept nogil:
     cdef Arp arp
     if pkt.type == PACKET_OTHERHOST or pkt.type == PACKET_LOOPBACK or net.devices[pkt.dev].noarp:
         packet_end(net, pkt, OUTCOME_DROPPED)   # Linux gives no reason: it takes such frames for consumed
+        return
+    if pkt.present < ARP_LENGTH:
+        packet_drop(net, pkt, HOOK_PREROUTING, DROP_PKT_TOO_SMALL if pkt.len < ARP_LENGTH else DROP_HDR_TRUNC)
         return
     if not read_arp(net, pkt, &arp):
         packet_drop(net, pkt, HOOK_PREROUTING, DROP_NOT_SPECIFIED)

@@ -13,14 +13,14 @@ from datapath._core.exthdr cimport (
 from datapath._core.fib cimport RTN_LOCAL
 from datapath._core.icmp cimport icmp_send
 from datapath._core.icmp_limit cimport next_rid
-from datapath._core.outcome cimport packet_became, packet_drop
+from datapath._core.outcome cimport packet_became, packet_drop, packet_end
 from datapath._core.packet cimport packet_destination, packet_has, packet_ip, packet_source
 from datapath._core.pool cimport packet_expand, packet_free
 from datapath._core.record cimport STEP_DEFRAG, record
 from datapath._core.route cimport route_input
 from datapath._core.verdict cimport (
     DROP_DUP_FRAG, DROP_FRAG_REASM_TIMEOUT, DROP_FRAG_TOO_FAR, DROP_NONE, DROP_NOMEM, DROP_NOT_SPECIFIED, HOOK_INPUT, HOOK_PREROUTING,
-    NF_ACCEPT, NF_DROP, NF_STOLEN, OUTCOME_QUEUED,
+    NF_ACCEPT, NF_DROP, NF_STOLEN, OUTCOME_DROPPED, OUTCOME_QUEUED,
 )
 from datapath._core.walk cimport walk_begin
 from datapath._core.wire cimport fold, load_be16, load_be32, store_be16, sum_bytes
@@ -337,11 +337,11 @@ cdef int joined(Walk* walk, Queue* queue) noexcept nogil:
 
 
 cdef int spoiled(Walk* walk, Queue* queue) noexcept nogil:
-    """It cannot be put together: the last fragment, which is in the queue, goes the way of the others."""
-    cdef Net* net = walk.net
-    cdef Packet* pkt = walk.pkt
-    unlink(net, queue, pkt)
-    return gave_up(walk, queue, DROP_NOT_SPECIFIED, HOOK_PREROUTING)
+    """It cannot be put together: the last fragment, which is in the queue, goes with the others. Linux tells no reason."""
+    unlink(walk.net, queue, walk.pkt)
+    queue_kill(walk.net, queue)
+    packet_end(walk.net, walk.pkt, OUTCOME_DROPPED)
+    return NF_STOLEN
 
 
 cdef void unlink(Net* net, Queue* queue, Packet* pkt) noexcept nogil:
