@@ -102,6 +102,8 @@ def tar_files(path: Path) -> Iterator[tuple[str, bytes]]:
                 content = tar.extractfile(member)
                 if content is not None:
                     yield name, content.read()
+        while limited.read(FILE_MAX):   # the end, with its checksum
+            pass
         if not roots:
             raise HostError("holds no file of a host directory, such as ip-link.json or iptables-save.txt", source)
 
