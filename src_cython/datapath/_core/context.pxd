@@ -156,6 +156,7 @@ cdef struct Net:
     uint8_t outcome         # Outcome of the packet of the latest call
     uint8_t drop_reason     # its DropReason
     int32_t error           # what the sending process hears: an errno, 0
+    uint64_t calls_before   # calls before this moment: packets of one moment came one after the other
     uint64_t calls          # packets given to the node, and timers that went off: what one sets off happens at once
     uint8_t nesting         # how many packets walk inside each other now
 

@@ -1,9 +1,9 @@
 """Transport checksums on receipt (net/netfilter/utils.c, nf_ip_checksum and nf_ip6_checksum)."""
-from libc.stdint cimport uint16_t, uint64_t
+from libc.stdint cimport uint64_t
 
-from datapath._core.packet cimport CSUM_NONE, CSUM_PARTIAL, CSUM_VALID, packet_ip
+from datapath._core.packet cimport CSUM_NONE, CSUM_VALID, packet_ip
 from datapath._core.verdict cimport HOOK_PREROUTING
-from datapath._core.wire cimport fold, load_be16, sum_bytes
+from datapath._core.wire cimport fold, sum_bytes
 
 cdef enum:
     PROTO_ICMP = 1
@@ -22,9 +22,8 @@ cdef bint needs_check(const Tracking* t) noexcept nogil:
     return t.pkt.present >= t.pkt.len
 
 
-cdef bint checksum_ok(Tracking* t, uint8_t protocol, uint32_t place) noexcept nogil:
-    """Whether the checksum `place` bytes into the transport header is right, or need not be looked at. What was
-    verified once is not verified again."""
+cdef bint checksum_ok(Tracking* t, uint8_t protocol) noexcept nogil:
+    """Whether the transport checksum is right, or need not be looked at. What was verified once is not verified again."""
     cdef uint32_t length = t.pkt.len - t.transport
     cdef uint64_t pseudo = 0
     if not needs_check(t):
@@ -33,9 +32,6 @@ cdef bint checksum_ok(Tracking* t, uint8_t protocol, uint32_t place) noexcept no
         pseudo = pseudo_header(t.pkt, protocol, length)
     if fold(pseudo + sum_bytes(t.header, length)) == 0xFFFF:
         t.pkt.csum = CSUM_VALID
-        return True
-    if protocol != PROTO_ICMP and not t.net.strict and length >= place + 2 and load_be16(t.header + place) == fold(pseudo):
-        t.pkt.csum = CSUM_PARTIAL   # left to the network card, which a local capture shows
         return True
     return False
 

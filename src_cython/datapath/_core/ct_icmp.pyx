@@ -51,7 +51,7 @@ cdef int icmpv4_error(Tracking* t) noexcept nogil:
         return TRACK_ACCEPT
     if not header_has(t, 8):
         return invalid(t, HOW_TRUNCATED)
-    if not checksum_ok(t, PROTO_ICMP, 2):
+    if not checksum_ok(t, PROTO_ICMP):
         return invalid(t, HOW_BAD_CHECKSUM)
     if t.header[0] > ICMP_TYPES:
         return invalid(t, HOW_BAD_TYPE)
@@ -67,7 +67,7 @@ cdef int icmpv6_error(Tracking* t) noexcept nogil:
         return TRACK_ACCEPT
     if not header_has(t, 8):
         return invalid(t, HOW_TRUNCATED)
-    if not checksum_ok(t, PROTO_ICMPV6, 2):
+    if not checksum_ok(t, PROTO_ICMPV6):
         return invalid(t, HOW_BAD_CHECKSUM)
     kind = t.header[0]
     if 130 <= kind <= 136 or kind == 143 or (kind in (151, 152) and knows_router_discovery(t)):

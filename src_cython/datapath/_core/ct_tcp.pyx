@@ -104,7 +104,7 @@ cdef bint segment_ok(Tracking* t, const Segment* s) noexcept nogil:
     if s.header_length < 20 or transport_length(t) < s.header_length:
         t.how = HOW_TRUNCATED
         return False
-    if not checksum_ok(t, PROTO_TCP, 16):
+    if not checksum_ok(t, PROTO_TCP):
         t.how = HOW_BAD_CHECKSUM
         return False
     if flags not in (FLAG_SYN, FLAG_SYN | FLAG_URG, FLAG_SYN | FLAG_ACK, FLAG_RST, FLAG_RST | FLAG_ACK, FLAG_FIN | FLAG_ACK,

@@ -228,3 +228,4 @@ cdef void walk_advance(Net* net, uint64_t now_ns) noexcept nogil:
         backlog_run(net)
     if now_ns > net.now_ns:
         net.now_ns = now_ns
+        net.calls_before = net.calls
