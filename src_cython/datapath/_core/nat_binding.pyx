@@ -7,7 +7,7 @@ from datapath._core.conn cimport (
 )
 from datapath._core.conntrack cimport conntrack_alter_reply, conntrack_find_dir, conntrack_kill, conntrack_tuple_taken, tuple_invert
 from datapath._core.draws cimport DRAW_ICMP_ID, DRAW_NAT_PORT, Shown, draw_record, draw_u32
-from datapath._core.nat_manip cimport MANIP_SRC
+from datapath._core.nat_manip cimport MANIP_DST, MANIP_SRC
 from datapath._core.nat_source cimport nat_rule_enter, nat_source_link, nat_source_next
 from datapath._core.record cimport STEP_NAT, record
 from datapath._core.tuples cimport addr_equal, tuple_equal
@@ -50,6 +50,10 @@ cdef inline bint has_ports(const Net* net, uint8_t protocol) noexcept nogil:
         protocol == PROTO_DCCP and is_old(net))
 
 
+cdef inline bint is_icmp(uint8_t protocol) noexcept nogil:
+    return protocol == PROTO_ICMP or protocol == PROTO_ICMPV6
+
+
 cdef inline bint used(Net* net, const Tuple* tuple, CtEntry* ct) noexcept nogil:
     """Whether another connection's packets would be taken for replies to this tuple (nf_nat_used_tuple)."""
     cdef Tuple reply
@@ -82,12 +86,11 @@ cdef bint used_harder(Net* net, const Tuple* tuple, CtEntry* ct, uint32_t attemp
 cdef inline bint key_in_range(const Net* net, const Tuple* tuple, const NatRange* bounds, int manip) noexcept nogil:
     """l4proto_in_range: protocols without ports are always in it."""
     cdef uint16_t key
-    if tuple.protocol == PROTO_ICMP or tuple.protocol == PROTO_ICMPV6 or manip == MANIP_SRC:
+    if is_icmp(tuple.protocol) or manip == MANIP_SRC:
         key = tuple.sport
     else:
         key = tuple.dport
-    if (has_ports(net, tuple.protocol) or tuple.protocol == PROTO_GRE
-            or tuple.protocol == PROTO_ICMP or tuple.protocol == PROTO_ICMPV6):
+    if has_ports(net, tuple.protocol) or tuple.protocol == PROTO_GRE or is_icmp(tuple.protocol):
         return bounds.min_port <= key <= bounds.max_port
     return True
 
@@ -107,7 +110,7 @@ cdef bint translation_of_source(Net* net, const Tuple* source, const Tuple* want
         if not ct.status & IPS_CONFIRMED or ct.timeout_ns > net.now_ns:
             found[0] = wanted[0]
             found.src = ct.tuple[1].dst
-            if wanted.protocol == PROTO_ICMP or wanted.protocol == PROTO_ICMPV6:
+            if is_icmp(wanted.protocol):
                 found.sport = ct.tuple[1].sport
             else:
                 found.sport = ct.tuple[1].dport
@@ -246,7 +249,7 @@ cdef bint search_bounds(Search* search, const NatRange* bounds) noexcept nogil:
     search.key = &tuple.dport if search.manip == MANIP_DST else &tuple.sport
     search.low = bounds.min_port
     search.size = <uint32_t>bounds.max_port - bounds.min_port + 1
-    if tuple.protocol == PROTO_ICMP or tuple.protocol == PROTO_ICMPV6:
+    if is_icmp(tuple.protocol):
         search.draw = DRAW_ICMP_ID
         search.key = &tuple.sport
         if not specified:
@@ -311,7 +314,8 @@ cdef void unique_tuple(Walk* walk, CtEntry* ct, const Tuple* current, const NatR
     nat_choose_address(chosen, bounds, manip, max(ct.tuple[0].zone, ct.tuple[1].zone))
     if not random:
         if not bounds.flags & RANGE_PROTO_SPECIFIED:
-            if not used(net, chosen, ct):
+            # The port of a destination stays whether the tuple is used or not.
+            if manip == MANIP_DST and not is_icmp(chosen.protocol) or not used(net, chosen, ct):
                 return
         elif not bounds.flags & RANGE_PROTO_OFFSET and key_in_range(net, chosen, bounds, manip):
             if bounds.min_port == bounds.max_port or not used(net, chosen, ct):
