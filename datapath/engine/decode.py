@@ -45,6 +45,7 @@ class Decoder:
         self._nat_rules = nat_rules
         self._lines = lines
         self._family = 4
+        self._reply = False  # a reply's source is what the destination's binding rewrites, and the other way round
 
     @cached_property
     def _devices(self) -> tuple[str, ...]:
@@ -92,9 +93,11 @@ class Decoder:
             case StepKind.STEP_ROUTE:
                 return self._routed(arg, a, b, depth, signed(value))
             case StepKind.STEP_CONNTRACK:
-                return tracked(arg, a, b, depth, value)
+                step = tracked(arg, a, b, depth, value)
+                self._reply = step.direction == "reply"
+                return step
             case StepKind.STEP_NAT:
-                return steps.Bound(depth, MANIPS[arg], self._nat_rule(a), b == 1)
+                return steps.Bound(depth, MANIPS[arg ^ self._reply], self._nat_rule(a), b == 1)
             case StepKind.STEP_DEFRAG:
                 return steps.Defragmented(depth, arg == 1)
             case StepKind.STEP_DROP:

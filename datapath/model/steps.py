@@ -140,7 +140,8 @@ class Tracked(Step):
 class Bound(Step):
     """NAT was decided for the connection: by a rule, or by a null binding (`rule` is None: nothing is translated).
 
-    `by_entry`: an earlier packet decided; this one only follows.
+    `manip` is the end of this packet that it is about: a reply's source is what a DNAT rule decided. `by_entry`: an
+    earlier packet decided; this one only follows.
     """
 
     KIND: ClassVar[str] = "nat"
