@@ -10,6 +10,7 @@ from datapath.compiler.host import compile_host
 from datapath.engine.conntrack import ConntrackTable
 from datapath.engine.decode import Decoder, drop_reason_name
 from datapath.engine.host import Host
+from datapath.engine.recent import load_recent, recent_files
 from datapath.engine.rulesets import Rulesets
 from datapath.engine.transit import Transit
 from datapath.errors import HostError, UnsupportedFeatureError
@@ -49,6 +50,7 @@ class Datapath:
         for compiled in self._rulesets.load(host):
             self._core.load_program(compiled.family, compiled)
         self._conntrack = ConntrackTable(self._core, host)
+        load_recent(self._core, host)
 
     @property
     def host(self) -> Host:
@@ -99,6 +101,10 @@ class Datapath:
     def conntrack(self) -> list[ConntrackEntry]:
         """The connections that live now; `str()` of one is its line in `conntrack -L -o extended`."""
         return self._conntrack.entries()
+
+    def recent(self) -> dict[str, str]:
+        """The lists of the recent match by name, each as /proc/net/xt_recent/NAME would show it, the oldest entry first."""
+        return recent_files(self._core)
 
     def ruleset(self, family: int = 4, legacy: bool = False) -> Ruleset:
         """The rules as they are loaded."""

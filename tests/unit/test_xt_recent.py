@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import pytest
+from scapy.layers.inet import UDP
 
+from datapath import Datapath, Host
 from datapath._core.net import NetNamespace
 from datapath.compiler.program import compile_ruleset
 from datapath.errors import HostError
 from datapath.syntax.iptables_save import parse_ruleset
 from datapath.syntax.xt_recent import RecentEntry, at_packet_time, format_recent, parse_recent
+from tests.unit.test_datapath import from_client
+from tests.unit.test_datapath import host as base_host
 
 # As Linux 6.18 printed it.
 FILE = (
@@ -91,3 +95,15 @@ def test_a_ruleset_that_is_refused_leaves_the_lists_alone() -> None:
     with pytest.raises(ValueError, match="twice"):
         node.load_program(4, broken)
     assert node.recent_lists() == {"a": [ROW]}
+
+
+def test_a_hosts_lists_count_from_the_first_packet() -> None:
+    rules = "*raw\n-A PREROUTING -m recent --name a --rcheck --seconds 2\n-A PREROUTING -m recent --name a --update --seconds 1\nCOMMIT\n"
+    texts = {"iptables-save.txt": rules, "xt_recent/a": "src=192.0.2.10 ttl: 64 last_seen: 5250 oldest_pkt: 2 5000, 5250\n"}
+    node = Datapath(Host.from_files({**base_host().texts, **texts}))
+    start = 1_700_000_000_000_000_000
+    for milliseconds, hits in ((500, (1, 1)), (1400, (2, 2)), (3300, (3, 2)), (3500, (3, 2))):
+        node.receive(from_client(UDP()), "eth0", start + milliseconds * 1_000_000)
+        counters = node.counters()
+        assert (counters["raw/PREROUTING/1"][0], counters["raw/PREROUTING/2"][0]) == hits, milliseconds
+    assert node.recent()["a"].startswith("src=192.0.2.10 ttl: 64 last_seen: ")

@@ -88,6 +88,7 @@ cdef struct Family:  # what differs between IPv4 and IPv6 on one node: [0] IPv4,
     void* program           # Program* (program.pxd); NULL: no table loaded
     uint8_t conntrack       # a loaded rule needs conntrack and defragmentation
     uint8_t nat             # a loaded rule needs NAT
+    uint8_t accounting      # a rule has been loaded that needs nf_conntrack_acct
     uint8_t tables          # bit per TableId: the table exists
 
 

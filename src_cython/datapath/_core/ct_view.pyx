@@ -168,7 +168,7 @@ cdef void view_start(Net* net) noexcept nogil:
     cdef Conntrack* table = <Conntrack*>net.conntrack
     cdef CtEntry* ct
     cdef uint32_t slot
-    if not table.waiting or net.now_ns == 0:
+    if not table.waiting:
         return
     table.waiting = 0
     for slot in range(table.n_chunks * CT_CHUNK):

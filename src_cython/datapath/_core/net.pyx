@@ -20,8 +20,8 @@ from datapath._core.offload cimport offload_allow
 from datapath._core.output cimport outputs_free, outputs_init, outputs_take
 from datapath._core.packet cimport Packet, packet_ip
 from datapath._core.pool cimport packet_free, packet_new, packet_reserve, pool_free, pool_in_use, pool_init
-from datapath._core.program cimport program_counters, program_free, program_load, program_tables
-from datapath._core.recent cimport recent_export, recent_free, recent_import
+from datapath._core.program cimport program_counters, program_force_sysctls, program_free, program_load, program_tables
+from datapath._core.recent cimport recent_export, recent_free, recent_import, recent_start
 from datapath._core.record cimport Rewrite, Step, recorder_begin, recorder_free, recorder_init
 from datapath._core.route cimport address_is_local, fib_free, fib_load, fib_lookup
 from datapath._core.route_query cimport route_query
@@ -200,6 +200,7 @@ cdef class NetNamespace:
     def load_host(self, compiled) -> None:
         """Take devices, addresses, sysctls, routes and policy rules from a CompiledHost, in place of those before."""
         fib_load(&self.net, compiled)
+        program_force_sysctls(&self.net)
         neighbours_load(&self.net, compiled.neighbours)
 
     def route_query(self, str kind, int family, dst: bytes, *, src: bytes = b"", iif: int = -1, oif: int = -1, mark: int = 0, tos: int = 0,
@@ -236,7 +237,7 @@ cdef class NetNamespace:
         return recent_export(&self.net)
 
     def load_recent(self, str name not None, entries) -> None:
-        """Fill a list of the recent match that a loaded rule refers to; entries as recent_lists gives them."""
+        """Fill a list of the recent match that a loaded rule refers to; stamps count from the first packet, in jiffies."""
         recent_import(&self.net, name, entries)
 
     def conntrack_entries(self) -> list:
@@ -343,6 +344,7 @@ cdef class NetNamespace:
         with nogil:
             walk_advance(&self.net, now_ns)
         view_start(&self.net)
+        recent_start(&self.net)
         return 0
 
     cdef Packet* _packet(self, const uint8_t[::1] data, wire_length, mark) except NULL:

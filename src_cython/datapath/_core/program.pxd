@@ -123,6 +123,7 @@ cdef struct Table:
 cdef enum TableNeed:
     NEED_CONNTRACK = 1
     NEED_NAT = 2            # it is a nat table: where connections are tracked, each gets a binding
+    NEED_ACCOUNTING = 4     # nf_conntrack_acct is switched on
 
 
 cdef struct Frame:          # where a RETURN goes
@@ -141,5 +142,6 @@ cdef struct Program:
 cdef int program_run(Walk* walk, int table) noexcept nogil
 cdef int program_load(Net* net, int family, object compiled) except -1
 cdef void program_free(Net* net) noexcept
+cdef void program_force_sysctls(Net* net) noexcept nogil
 cdef object program_counters(Net* net, int family)
 cdef object program_tables(Net* net, int family)

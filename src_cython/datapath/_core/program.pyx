@@ -369,6 +369,15 @@ cdef void summarize(Net* net, int family) noexcept nogil:
             net.families[index].tables |= <uint8_t>(1 << (slot % TABLES))
     net.families[index].conntrack = (needs & NEED_CONNTRACK) != 0
     net.families[index].nat = (needs & NEED_CONNTRACK) != 0 and (needs & NEED_NAT) != 0
+    if needs & NEED_ACCOUNTING:
+        net.families[index].accounting = 1      # and it stays on when the rule goes
+    program_force_sysctls(net)
+
+
+cdef void program_force_sysctls(Net* net) noexcept nogil:
+    """What rules have switched on, again after the node's sysctls were loaded."""
+    if net.families[0].accounting or net.families[1].accounting:
+        net.sysctl.ct_acct = 1
 
 
 cdef int program_load(Net* net, int family, object compiled) except -1:

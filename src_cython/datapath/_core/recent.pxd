@@ -33,6 +33,7 @@ cdef struct RecentTable:
     uint32_t entries
     uint32_t most_entries
     uint16_t stamps_mask    # size of the rings - 1
+    uint8_t waiting         # its stamps count from the first packet, which has not come yet
     char name[200]
 
 
@@ -47,5 +48,6 @@ cdef RecentEntry* recent_find(const RecentTable* table, const Addr* addr, uint8_
 cdef RecentEntry* recent_add(RecentTable* table, const Addr* addr, uint8_t family, uint8_t ttl, uint64_t now) noexcept nogil
 cdef void recent_touch(RecentTable* table, RecentEntry* entry, uint64_t now) noexcept nogil
 cdef void recent_remove(RecentTable* table, RecentEntry* entry) noexcept nogil
+cdef void recent_start(Net* net) noexcept nogil
 cdef object recent_export(Net* net)
 cdef int recent_import(Net* net, str name, object entries) except -1

@@ -162,6 +162,21 @@ cdef void recent_remove(RecentTable* table, RecentEntry* entry) noexcept nogil:
     table.entries -= 1
 
 
+cdef void recent_start(Net* net) noexcept nogil:
+    """The first packet: the time of imported stamps begins."""
+    cdef RecentTable* table = <RecentTable*>net.recent
+    cdef RecentEntry* entry
+    cdef int i
+    while table != NULL:
+        entry = table.oldest if table.waiting else NULL
+        table.waiting = 0
+        while entry != NULL:
+            for i in range(entry.n_stamps):
+                entry.stamps[i] += recent_jiffies(net)
+            entry = entry.newer
+        table = table.next
+
+
 cdef object recent_export(Net* net):
     """{name: [(family, address bytes, ttl, index, [stamp in jiffies, ...]), ...]}, the oldest entry first."""
     cdef RecentTable* table = <RecentTable*>net.recent
@@ -181,7 +196,7 @@ cdef object recent_export(Net* net):
 
 
 cdef int recent_import(Net* net, str name, object entries) except -1:
-    """Fill a list with what recent_export gives.
+    """Fill a list with rows like those of recent_export, whose stamps count from the first packet (modulo 2^64).
 
     It must be called after the rules are loaded, which make the lists; a list that no rule refers to is left out,
     as it would be gone in Linux. A longer list than Linux keeps by default says that the module was loaded with a
@@ -195,6 +210,7 @@ cdef int recent_import(Net* net, str name, object entries) except -1:
     if table == NULL:
         return 0
     recent_flush(table)
+    table.waiting = 1
     table.most_entries = max(RECENT_ENTRIES, len(entries))
     for _, _, _, index, stamps in entries:      # rings in Linux are as large as the largest rule of the list asked for
         ring = max(index, len(stamps))
