@@ -680,6 +680,7 @@ REFUSED: tuple[str, ...] = (     # IPv4 and IPv6
     "-m limit --limit 10/fortnight",
     "-m limit --limit 10/",
     "-m limit --limit 10001/sec",
+    "-m limit --limit 1/sec --limit-burst -1",
     "-m limit ! --limit 1/sec",
     "-m limit --limit 1/sec --limit-burst 10001",
     "-m mac",

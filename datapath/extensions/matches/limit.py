@@ -1,7 +1,9 @@
 """The limit match: a token bucket of the rule.
 
 Kernel: net/netfilter/xt_limit.c, limit_mt and limit_mt_check. Manual: iptables-extensions(8), section limit.
-The bucket fills once per jiffy; HZ is 250, as in Debian's and most other distributions' kernels.
+The bucket fills once per jiffy; HZ is 250, as in Debian's and most other distributions' kernels. iptables-legacy
+refuses rates that would overflow its 32 bits. iptables-nft hands the rate to net/netfilter/nft_limit.c
+(nft_limit_eval), which counts nanoseconds in 64 bits: such a rule must be one of iptables-nft's, and is done so.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ from typing import ClassVar, Self
 
 from datapath.errors import RulesetError, RulesetSyntaxError
 from datapath.extensions.base import Given, Match, Op, Option, RuleContext, number, one_of_each
+from datapath.extensions.values import UINT32_MAX
 
 SCALE = 10000       # XT_LIMIT_SCALE: the average is the time between packets in units of 1/10000 s
 UNITS = {"second": 1, "minute": 60, "hour": 3600, "day": 86400}
@@ -23,6 +26,7 @@ DEFAULT_BURST = 5
 HZ = 250
 CREDITS_PER_JIFFY = 128     # the power of two below 2^32 / (HZ * 86400)
 LAYOUT = struct.Struct("<QIIII")
+NANOSECONDS = struct.Struct("<4Q")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,12 +53,16 @@ class Limit(Match):
         return f"--limit {format_rate(self.average)}" + (f" --limit-burst {self.burst}" if self.burst != DEFAULT_BURST else "")
 
     def check(self, rule: RuleContext) -> None:
-        if self.burst == 0 or credits_of(self.average * self.burst & 0xFFFFFFFF) < credits_of(self.average):
-            raise RulesetError(f"limit: burst {self.burst} is too large (or 0) for this rate")
+        if self.burst == 0:
+            raise RulesetError("limit: a burst of 0 never matches: expected at least 1")
 
     def lower(self) -> Op:
-        cap = credits_of(self.average * self.burst & 0xFFFFFFFF)
-        return Op("limit", LAYOUT.pack(0, cap, cap, credits_of(self.average), 0))
+        cap, cost = credits_of(self.average * self.burst & UINT32_MAX), credits_of(self.average)
+        if cap < cost:
+            count, unit = largest_unit(self.average)
+            nanoseconds = unit // SCALE * 1_000_000_000 // count
+            return Op("limit_nft", NANOSECONDS.pack(0, nanoseconds * self.burst, nanoseconds * self.burst, nanoseconds))
+        return Op("limit", LAYOUT.pack(0, cap, cap, cost, 0))
 
 
 def credits_of(average: int) -> int:
@@ -80,10 +88,16 @@ def parse_rate(text: str) -> int:
 
 
 def format_rate(average: int) -> str:
-    """The rate as iptables-save prints it: in the largest unit that keeps it exact enough."""
-    chosen = PRINTED[0]
-    for unit in PRINTED[1:]:
-        if average > unit[1] or unit[1] // average < unit[1] % average:
+    """The rate as iptables-save prints it."""
+    count, unit = largest_unit(average)
+    return f"{count}/{next(name for name, length in PRINTED if length == unit)}"
+
+
+def largest_unit(average: int) -> tuple[int, int]:
+    """(packets, unit in 1/10000 s) in the largest unit that keeps the rate exact enough."""
+    chosen = PRINTED[0][1]
+    for _, unit in PRINTED[1:]:
+        if average > unit or unit // average < unit % average:
             break
         chosen = unit
-    return f"{chosen[1] // average}/{chosen[0]}"
+    return chosen // average, chosen

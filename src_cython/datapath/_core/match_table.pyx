@@ -15,7 +15,7 @@ from datapath._core.matches.iprange cimport IprangeMatch, match_iprange
 from datapath._core.matches.ipv6_options cimport Ipv6OptionsMatch, match_ipv6_options
 from datapath._core.matches.ipv6header cimport Ipv6headerMatch, match_ipv6header
 from datapath._core.matches.length cimport LengthMatch, match_length
-from datapath._core.matches.limit cimport LimitMatch, match_limit
+from datapath._core.matches.limit cimport LimitMatch, NftLimitMatch, match_limit, match_limit_nft
 from datapath._core.matches.mac cimport MacMatch, match_mac
 from datapath._core.matches.mark cimport MarkMatch, match_connmark, match_mark
 from datapath._core.matches.multiport cimport MultiportMatch, match_multiport
@@ -77,6 +77,7 @@ enter("ipv6_options", match_ipv6_options, sizeof(Ipv6OptionsMatch))
 enter("ipv6header", match_ipv6header, sizeof(Ipv6headerMatch))
 enter("length", match_length, sizeof(LengthMatch))
 enter("limit", match_limit, sizeof(LimitMatch))
+enter("limit_nft", match_limit_nft, sizeof(NftLimitMatch))
 enter("mac", match_mac, sizeof(MacMatch))
 enter("mark", match_mark, sizeof(MarkMatch))
 enter("multiport", match_multiport, sizeof(MultiportMatch))

@@ -15,6 +15,13 @@ cdef struct LimitMatch:  # packed by datapath/extensions/matches/limit.py; the f
     uint32_t cost
 
 
+cdef struct NftLimitMatch:  # a rate that only iptables-nft takes; the first two fields are its memory
+    uint64_t previous       # ns of the last packet plus one, 0: there was none
+    uint64_t tokens
+    uint64_t most
+    uint64_t cost
+
+
 cdef inline int match_limit(Walk* walk, void* payload) noexcept nogil:
     cdef LimitMatch* limit = <LimitMatch*>payload
     cdef uint64_t now = walk.net.now_ns // LIMIT_JIFFY_NS + 1
@@ -27,3 +34,16 @@ cdef inline int match_limit(Walk* walk, void* payload) noexcept nogil:
     limit.previous = now
     limit.credit = credit - limit.cost if credit >= limit.cost else credit
     return credit >= limit.cost
+
+
+cdef inline int match_limit_nft(Walk* walk, void* payload) noexcept nogil:
+    """net/netfilter/nft_limit.c, nft_limit_eval."""
+    cdef NftLimitMatch* limit = <NftLimitMatch*>payload
+    cdef uint64_t tokens = limit.tokens
+    if limit.previous:
+        tokens += walk.net.now_ns + 1 - limit.previous
+    if tokens > limit.most:
+        tokens = limit.most
+    limit.previous = walk.net.now_ns + 1
+    limit.tokens = tokens - limit.cost if tokens >= limit.cost else tokens
+    return tokens >= limit.cost
