@@ -143,9 +143,14 @@ class Datapath:
         """Whether a checksum of the pseudo-header alone, a zero IP length and a frame above the MTU count as valid."""
         self._core.strict = not allowed
 
-    def show(self, source: tuple[bytes, int] | None, destination: tuple[bytes, int] | None) -> None:
-        """What a capture shows of the next packet's ends after NAT: (address of 4 or 16 bytes, port). Draws follow it."""
-        self._core.show(source, destination)
+    def show(
+        self, source: tuple[bytes, int] | None, destination: tuple[bytes, int] | None, *, statistic: bool = True
+    ) -> None:
+        """What a capture shows of the next packet's ends after NAT: (address of 4 or 16 bytes, port). Draws follow it.
+
+        `statistic` false: the statistic match does not, only NAT's choices of ports.
+        """
+        self._core.show(source, destination, statistic=statistic)
 
     def draw_counts(self) -> tuple[int, int]:
         """How often something was drawn by the seed so far, and how often the capture showed it."""

@@ -64,7 +64,7 @@ def _differences(case: Case, seed: int, seconds_slack: int | None, comparison: C
     drawn = Drawn(case.recording)
     counters = all_counters(case, node)
     for index, packet in enumerate(case.packets):
-        node.show(*drawn.shown(index, packet))
+        node.show(*drawn.shown(index, packet), statistic=False)
         transit = play(node, packet)
         after = all_counters(case, node)
         hits = moved(counters, after, case.recording.counters)

@@ -94,7 +94,7 @@ def odd_header4(world: World, ip: bytearray) -> bytes:
 
 def _with_options(world: World, ip: bytearray) -> bytes:
     options = bytes.fromhex(
-        world.rng.choice(("01010101", "07070400000000" + "00", "94040000", "8307040a600001" + "00", "440c0500" + "00" * 8, "07ff0400"))
+        world.rng.choice(("01010101", "07070400000000" + "00", "94040000", "8307040a600001" + "00", "07ff0400"))
     )
     longer = bytearray(bytes(ip[:20]) + options + bytes(ip[20:]))
     longer[0] = 0x40 | 5 + len(options) // 4
@@ -147,6 +147,8 @@ def with_extension(world: World, ip: bytearray) -> bytes:
 
 def _fragments(world: World, packet: CasePacket, head: bytes, ip: bytes, traffic: Traffic) -> CasePacket:
     """The packet in pieces: one now, the others soon, one perhaps never."""
+    if ip[0] >> 4 == 6 and ip[6] in (0, 43, 44, 60):
+        return packet
     pieces = fragments4(world, ip) if ip[0] >> 4 == 4 else fragments6(world, ip)
     if len(pieces) < 2:
         return packet

@@ -48,7 +48,7 @@ def negation(place: Place, probability: float = 0.2) -> str:
 def port_range(place: Place) -> str:
     """One port, or a range open or closed."""
     low, high = sorted(place.world.rng.sample(PORTS, 2))
-    return place.world.rng.choice((str(place.world.port()), str(place.world.port()), f"{low}:{high}", f"{low}:", f":{high}"))
+    return place.world.rng.choice((str(place.world.port()), str(place.world.port()), f"{low}:{high}", f"{low}:", f":{low}"))
 
 
 def some(place: Place, words: tuple[str, ...], most: int = 3) -> str:

@@ -19,6 +19,7 @@ cdef enum DrawKind:
 cdef struct Shown:  # what the capture shows of this packet's translation (by its leaving copy or its first reply)
     uint8_t has_dst
     uint8_t has_src
+    uint8_t for_statistic   # the statistic match follows it too
     Addr dst
     Addr src
     uint16_t dport

@@ -113,10 +113,14 @@ cdef class NetNamespace:
         self._end()
         return self.net.outcome
 
-    def show(self, source: tuple[bytes, int] | None, destination: tuple[bytes, int] | None) -> None:
-        """What a capture shows of the next packet's ends after NAT, (address, port or ICMP id): draws follow it where they can."""
+    def show(self, source: tuple[bytes, int] | None, destination: tuple[bytes, int] | None, *, statistic: bool = True) -> None:
+        """What a capture shows of the next packet's ends after NAT, (address, port or ICMP id): draws follow it where they can.
+
+        `statistic` false: the statistic match does not, only NAT's choices of ports.
+        """
         cdef Shown* shown = &self.net.draws.shown
         memset(shown, 0, sizeof(Shown))
+        shown.for_statistic = statistic
         if source is not None:
             shown.has_src = 1
             shown.sport = source[1]

@@ -26,7 +26,7 @@ cdef inline bint statistic_nth(StatisticMatch* want, int leads) noexcept nogil:
 cdef inline int match_statistic(Walk* walk, void* payload) noexcept nogil:
     cdef StatisticMatch* want = <StatisticMatch*>payload
     cdef const Shown* shown = &walk.net.draws.shown
-    cdef int leads = shown_leads(walk) if shown.has_dst or shown.has_src else LEADS_SILENT
+    cdef int leads = shown_leads(walk) if shown.for_statistic and (shown.has_dst or shown.has_src) else LEADS_SILENT
     cdef uint32_t drawn = 0
     cdef bint hit
     if want.nth:
