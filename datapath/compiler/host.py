@@ -30,6 +30,7 @@ class CompiledDevice:
     values: dict[str, int]
     mac: bytes
     addresses: tuple[tuple[bytes, bytes, bytes, int, int, int, int], ...]
+    neighbours: tuple[tuple[int, ...], tuple[int, ...]]     # IPv4, IPv6: see compiler.sysctls.NEIGHBOUR
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +121,8 @@ def compile_device(host: Host, link: Link, numbers: dict[str, int], sysctls: Sys
     for field in ("drop_unicast_in_l2_multicast", "rp_filter"):
         values[field] = max(0, min(255, values[field]))
     addresses = tuple(compile_address(address) for address in host.addresses if address.device == link.name)
-    return CompiledDevice(link.name, values, link.mac[:6].ljust(6, b"\0"), addresses)
+    neighbours = (sysctls.neighbours("ipv4", link.name), sysctls.neighbours("ipv6", link.name))
+    return CompiledDevice(link.name, values, link.mac[:6].ljust(6, b"\0"), addresses, neighbours)
 
 
 def peer_number(host: Host, link: Link) -> int:

@@ -140,6 +140,9 @@ DEVICE6: dict[str, tuple[str, int, int, Combine]] = {
     "ipv6_mtu": ("mtu", 0, 0, of_device),
 }
 
+# net.FAMILY.neigh.DEVICE, with Linux's defaults (net/ipv4/arp.c, arp_tbl; net/ipv6/ndisc.c, nd_tbl).
+NEIGHBOUR = (("retrans_time_ms", 1000), ("mcast_solicit", 3), ("ucast_solicit", 3), ("app_solicit", 0), ("unres_qlen_bytes", 212992))
+
 
 class Sysctls:
     """The values of one node, read as numbers. Bad ones raise HostError with their name."""
@@ -178,6 +181,13 @@ class Sysctls:
                 for_all = self.number(f"net.{family}.conf.all.{key}", default_all)
                 found[field] = combine(for_all, self.device(family, device, key, default))
         return found
+
+    def neighbours(self, family: str, device: str) -> tuple[int, ...]:
+        """How neighbours of a device are asked for, in the order of the core's NeighbourParameters."""
+        return tuple(
+            self.number(f"net.{family}.neigh.{device.replace('.', '/')}.{key}", self.number(f"net.{family}.neigh.default.{key}", default))
+            for key, default in NEIGHBOUR
+        )
 
     def of_node(self) -> dict[str, int | list[int]]:
         """The values of the node, by the field of the core's Sysctls."""

@@ -62,6 +62,7 @@ cdef int device_fill(Device* device, object compiled) except -1:
     device.vlan_proto = values["vlan_proto"]
     device.group = values["group"]
     device_fill_sysctls(device, values)
+    device_fill_neighbours(device, compiled.neighbours)
     return device_fill_addresses(device, compiled.addresses)
 
 
@@ -99,6 +100,21 @@ cdef int device_fill_sysctls(Device* device, dict values) except -1:
     device.addr_gen_mode = values["addr_gen_mode"] & 0xFF
     device.ignore_linkdown6 = values["ignore_linkdown6"]
     device.use_oif_addrs_only = values["use_oif_addrs_only"]
+    return 0
+
+
+cdef int device_fill_neighbours(Device* device, tuple compiled) except -1:
+    cdef NeighbourParameters* parameters
+    cdef int i = 0
+    for i in range(2):
+        parameters = &device.neigh[i]
+        retrans, mcast, ucast, app, qlen = (max(0, min(0xFFFFFFFF, value)) for value in compiled[i])
+        parameters.retrans_ms = retrans
+        parameters.mcast_solicit = mcast
+        parameters.ucast_solicit = ucast
+        parameters.app_solicit = app
+        parameters.unres_qlen_bytes = qlen
+        parameters.known = 1
     return 0
 
 
