@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from datapath.capture.frame import ETH_P_IP, ETH_P_IPV6
-from datapath.capture.packet import IpPacket, read_packet
+from datapath.capture.packet import TCP, IpPacket, read_packet
 from datapath.capture.window import Key
 
 KEPT_NS = 10_000_000_000
@@ -81,7 +81,7 @@ class Expected:
     def entered(self, packet: IpPacket, device: str | None) -> Passage | None:
         """The packet that entered elsewhere and that this captured one shows again."""
         for passage in self._entered.get(packet.full_key, ()):
-            if device not in passage.seen_on:
+            if device not in passage.seen_on and passage.packet is not None and _plausible(passage.packet, packet):
                 return passage
         return None
 
@@ -121,6 +121,8 @@ def _best(candidates: Iterable[Leaving], packet: IpPacket | None, device: str | 
     for leaving in candidates:
         if device in leaving.seen_on and device is not None:
             continue
+        if packet is not None and leaving.packet is not None and not _plausible(leaving.packet, packet):
+            continue
         fit = 0
         if packet is not None and leaving.packet is not None:
             fit = 2 if leaving.packet.data == packet.data else 1 if leaving.packet.flow == packet.flow else 0
@@ -136,3 +138,10 @@ def _remove(index: dict[Key, deque[Item]], key: Key, item: Item) -> None:
         filed.remove(item)
         if not filed:
             del index[key]
+
+
+def _plausible(expected: IpPacket, captured: IpPacket) -> bool:
+    """Packets of equal keys are the same one: what TCP says cannot be equal by chance, others must share an address."""
+    if captured.protocol == TCP:
+        return True
+    return captured.source == expected.source or captured.destination == expected.destination

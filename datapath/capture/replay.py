@@ -75,7 +75,7 @@ class Replay:
         try:
             for sight in self._window:
                 for transit in self._node.advance(sight.time_ns):
-                    self._expected.add(Passage(sight.record.number, sight.time_ns, None, None, str(transit.verdict)), transit.outputs)
+                    self._expected.add(Passage(sight.record.number, sight.time_ns, None, None, outcome_of(transit)), transit.outputs)
                     yield Played(Role.TIMER, None, transit=transit)
                 played = self._play(sight)
                 self._count(played)
@@ -108,11 +108,14 @@ class Replay:
         if below is not None and below.device is not None and self._stacks.is_above(device, below.device):
             below.seen_on.add(device)
             return self._copy(sight, device, below.number, self._compare(below.packet, sight.packet, generated=False))
+        data = ethernet(sight.record, frame, self._places.link(device).mac)
+        entry = self._stacks.entry(device, data[:6])
+        if entry is None:
+            return Played(Role.IGNORED, sight.record, device, notes=("handed on by the bridge from port to port: not played",))
         shown = self._show(sight)
         seeded, taken = self._node.draw_counts()
-        data = ethernet(sight.record, frame, self._places.link(device).mac)
         wire_length = sight.record.length + len(data) - len(sight.record.data)
-        transit = self._node.receive(data, device, sight.time_ns, wire_length=wire_length)
+        transit = self._node.receive(data, entry, sight.time_ns, wire_length=wire_length)
         self._enter(sight, device, transit)
         contradiction = self._drawn.contradicted(sight, transit)
         seeded_now, taken_now = self._node.draw_counts()
@@ -132,7 +135,7 @@ class Replay:
         passed = self._expected.entered(sight.packet, place.device)
         if passed is not None and passed.device != place.device:
             passed.seen_on.add(place.device)
-            wrong = Difference("drop", passed.outcome.lower(), f"left by {place.device}")
+            wrong = Difference("drop", passed.outcome, f"left by {place.device}")
             return self._copy(sight, place.device, passed.number, (wrong,))
         return self._sent(sight, place, sight.packet)
 
@@ -157,7 +160,7 @@ class Replay:
             leaving.seen_on.add(place.device)
             found = self._compare(leaving.packet, packet, generated=False)
         elif transit.verdict is not Outcome.QUEUED and not (place.device and self._places.is_loopback(place.device)):
-            found = (Difference("drop", str(transit.verdict).lower(), f"left by {place.device or 'an unknown device'}"),)
+            found = (Difference("drop", outcome_of(transit), f"left by {place.device or 'an unknown device'}"),)
         if original is None:
             notes, found = (*notes, *(f"differs: {difference}" for difference in found)), ()
         return Played(
@@ -173,8 +176,7 @@ class Replay:
         return Played(Role.COPY, sight.record, device, copy_of=number, differences=found)
 
     def _enter(self, sight: Sight, device: str | None, transit: Transit) -> Passage:
-        outcome = str(transit.verdict) + (f" ({transit.drop_reason})" if transit.drop_reason else "")
-        passage = Passage(sight.record.number, sight.time_ns, device, sight.packet, outcome)
+        passage = Passage(sight.record.number, sight.time_ns, device, sight.packet, outcome_of(transit))
         passage.seen_on.add(device)
         self._expected.add(passage, transit.outputs)
         return passage
@@ -206,3 +208,8 @@ class Replay:
     def _say(self, what: str) -> None:
         if what not in self.summary.said:
             self.summary.said.append(what)
+
+
+def outcome_of(transit: Transit) -> str:
+    """How a walk ended, in words."""
+    return transit.verdict.lower() + (f" ({transit.drop_reason})" if transit.drop_reason else "")

@@ -39,8 +39,9 @@ class LeavingCopies:
         datagram = (packet.source, packet.destination, packet.protocol, packet.identification)
         if packet.fragment_offset:
             return self._of_datagrams.get(datagram)
-        for copy in window.following(leaving_key(packet)):
-            assert copy.packet is not None
+        for copy in window.following(leaving_key(packet), sight):
+            if copy.packet is None or is_way_back(copy.packet, packet):
+                continue
             shown = shown_by(copy.packet, copy.record.number)
             if packet.more_fragments:
                 self._of_datagrams[datagram] = shown
@@ -48,6 +49,11 @@ class LeavingCopies:
                     self._of_datagrams.popitem(last=False)
             return shown
         return None
+
+
+def is_way_back(leaving: IpPacket, packet: IpPacket) -> bool:
+    """Whether a leaving packet goes to where this one comes from: an echo has the same content."""
+    return leaving.destination == packet.source and leaving.source != packet.source
 
 
 def shown_by(packet: IpPacket, number: int) -> Shown:
@@ -67,7 +73,7 @@ def shown_by_reply(sight: Sight, window: Window, is_local: Callable[[bytes], boo
     if packet.protocol == TCP:
         if packet.tcp_flags & (SYN | ACK) != SYN:
             return None
-        for reply in window.following(acknowledging_key((packet.sequence + 1) & 0xFFFFFFFF)):
+        for reply in window.following(acknowledging_key((packet.sequence + 1) & 0xFFFFFFFF), sight):
             answer = reply.packet
             assert answer is not None
             if (answer.destination, answer.destination_port) == (packet.source, packet.source_port):
@@ -78,7 +84,7 @@ def shown_by_reply(sight: Sight, window: Window, is_local: Callable[[bytes], boo
         return None
     if packet.protocol in (ICMP, ICMPV6) or not packet.has_ports:
         return None
-    for reply in window.following(to_key(packet.protocol, packet.source, packet.source_port)):
+    for reply in window.following(to_key(packet.protocol, packet.source, packet.source_port), sight):
         answer = reply.packet
         assert answer is not None
         if answer.has_ports and (answer.source, answer.source_port) != (packet.destination, packet.destination_port):

@@ -4,15 +4,31 @@ from __future__ import annotations
 
 from datapath.model.host import Host
 
+GROUP_BIT = 0x01
+
 
 class Stacks:
     """The stacking of a host's devices, asked by name."""
 
     def __init__(self, host: Host) -> None:
+        self._links = {link.name: link for link in host.links}
         self._above: dict[str, set[str]] = {link.name: {link.master} if link.master else set() for link in host.links}
         for link in host.links:
             if link.lower in self._above:
                 self._above[link.lower].add(link.name)
+
+    def entry(self, device: str, destination_mac: bytes) -> str | None:
+        """Where a frame that came in by `device` enters: a bridge's own frames enter on the bridge, behind its port.
+
+        None: the bridge hands the frame on from port to port, it is not for this node's IP.
+        """
+        link = self._links[device]
+        master = self._links.get(link.master) if link.master else None
+        if master is None or master.kind != "bridge":
+            return device
+        if destination_mac in (master.mac, link.mac) or destination_mac[0] & GROUP_BIT:
+            return master.name
+        return None
 
     def is_above(self, upper: str, lower: str) -> bool:
         """Whether a packet that came in by `lower` may then be seen on `upper`."""

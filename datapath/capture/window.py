@@ -65,9 +65,10 @@ class Window:
         if self._error is not None:
             raise self._error
 
-    def following(self, key: Key) -> Iterator[Sight]:
-        """The Sights to come that are filed under a key (`keys_of`), soonest first."""
-        return iter(self._index.get(key, ()))
+    def following(self, key: Key, sight: Sight) -> Iterator[Sight]:
+        """The Sights to come within the window's span that are filed under a key (`keys_of`), soonest first."""
+        latest = sight.time_ns + self._bounds.span_ns
+        return (following for following in self._index.get(key, ()) if following.time_ns <= latest)
 
     def _read(self) -> Iterator[Sight]:
         """Damage and unknown interfaces are raised only when what stands before them was played."""

@@ -92,7 +92,8 @@ def udp(source: str, destination: str, sport: int, dport: int, payload: bytes = 
 
 
 def tcp(
-    source: str, destination: str, sport: int, dport: int, *, flags: int = 2, seq: int = 1000, ack: int = 0, payload: bytes = b"", **more: int
+    source: str, destination: str, sport: int, dport: int, *,
+    flags: int = 2, seq: int = 1000, ack: int = 0, payload: bytes = b"", **more: int,
 ) -> bytes:
     return ip(source, destination, 6, struct.pack(">HHIIBBHHH", sport, dport, seq, ack, 0x50, flags, 4096, 0, 0) + payload, **more)
 

@@ -6,7 +6,7 @@ is a stack of segments (skb_is_gso). Such packets are right, and a copy of them 
 """
 from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
 
-from datapath._core.packet cimport CSUM_PARTIAL
+from datapath._core.packet cimport CSUM_PARTIAL, CSUM_VALID, packet_transport
 from datapath._core.wire cimport fold, load_be16, store_be16, sum_bytes
 
 cdef enum:
@@ -119,3 +119,15 @@ cdef void allow_segments(Net* net, Packet* pkt, const View* view) noexcept nogil
         headers = view.header + (view.ip[view.header + 12] >> 4) * 4
     if mtu > headers:
         pkt.gso_size = mtu - headers
+
+
+cdef void offload_complete(Packet* pkt) noexcept nogil:
+    """Of what the snap length cut nothing can be computed: it stays as it was captured."""
+    cdef uint8_t* transport = packet_transport(pkt)
+    cdef uint32_t check = 16 if pkt.protocol == TCP else 6
+    cdef uint16_t total
+    if pkt.present < pkt.len or (pkt.protocol != TCP and pkt.protocol != UDP) or pkt.transport + check + 2 > pkt.present:
+        return
+    total = <uint16_t>~fold(sum_bytes(transport, pkt.len - pkt.transport))
+    store_be16(transport + check, 0xFFFF if total == 0 and pkt.protocol == UDP else total)
+    pkt.csum = CSUM_VALID

@@ -12,6 +12,7 @@ from datapath._core.fragment cimport fragment_ipv4, fragment_ipv6
 from datapath._core.hooks cimport hook_run
 from datapath._core.local cimport multicast_joined
 from datapath._core.neighbour cimport neighbour_output
+from datapath._core.offload cimport offload_finish
 from datapath._core.outcome cimport packet_drop, packet_end, packet_refused
 from datapath._core.output cimport output_frame
 from datapath._core.packet cimport PACKET_HOST, PACKET_LOOPBACK, PACKET_MULTICAST, packet_ip
@@ -44,8 +45,10 @@ cdef void finish_output(Walk* walk) noexcept nogil:
     if pkt.gso_size:        # stays one stack of segments
         finish_output2(net, pkt)
     elif pkt.family == 4 and (pkt.len > mtu or pkt.frag_max_size):
+        offload_finish(walk.pkt)
         fragment_ipv4(walk, mtu)
     elif pkt.family == 6 and (pkt.len > mtu or (pkt.frag_max_size and pkt.len > pkt.frag_max_size)):
+        offload_finish(walk.pkt)
         fragment_ipv6(walk, mtu)
     else:
         finish_output2(net, pkt)
@@ -122,6 +125,7 @@ cdef void device_xmit(Net* net, Packet* pkt, const uint8_t* destination) noexcep
         pkt.dev = dev.lower
         dev = &net.devices[pkt.dev]
     if dev.kind != DEVICE_DUMMY:    # which swallows what it is given
+        offload_finish(pkt)
         output_frame(net, pkt.dev, pkt.head + pkt.mac, pkt.mac_len + pkt.present)
     packet_end(net, pkt, OUTCOME_FORWARDED if pkt.forwarded else OUTCOME_SENT)
 
