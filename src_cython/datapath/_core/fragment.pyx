@@ -7,6 +7,7 @@ from libc.stdint cimport uint8_t, uint16_t
 from libc.string cimport memcpy
 
 from datapath._core.context cimport Net
+from datapath._core.conntrack cimport conntrack_get
 from datapath._core.draws cimport draw_u32
 from datapath._core.exthdr cimport NEXTHDR_DEST, NEXTHDR_FRAGMENT, NEXTHDR_HOP, NEXTHDR_ROUTING
 from datapath._core.icmp cimport icmp_send
@@ -86,7 +87,8 @@ cdef Packet* cut(Net* net, const Packet* pkt, uint32_t header, uint32_t inserted
     new.net = new.mac = 128
     new.mac_len = 0
     new.next = NULL
-    new.ct = NULL
+    if new.ct != NULL:      # ip_copy_metadata: each fragment holds the connection
+        conntrack_get(new.ct)
     new.pieces = NULL
     new.n_pieces = 0
     new.frag_max_size = 0
