@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Literal
 
-from datapath.errors import UnsupportedFeatureError
+from datapath.errors import RulesetError, UnsupportedFeatureError
 from datapath.extensions.base import Extension, Match, Target
 from datapath.extensions.matches.addrtype import Addrtype
 from datapath.extensions.matches.ah import Ah
@@ -150,24 +150,29 @@ REGISTRY = registry([*(("match", match) for match in MATCHES), *(("target", targ
 
 
 def find_match(family: int, name: str) -> type[Match]:
-    """The match that `-m NAME` means. Raises UnsupportedFeatureError."""
+    """The match that `-m NAME` means. Raises as missing()."""
     found = REGISTRY.get(("match", family, name))
     if found is None or not issubclass(found, Match):
-        raise UnsupportedFeatureError(not_emulated("match", family, name))
+        raise missing("match", family, name)
     return found
 
 
 def find_target(family: int, name: str) -> type[Target]:
-    """The target that `-j NAME` means. Raises UnsupportedFeatureError."""
+    """The target that `-j NAME` means. Raises as missing()."""
     found = REGISTRY.get(("target", family, name))
     if found is None or not issubclass(found, Target):
-        raise UnsupportedFeatureError(not_emulated("target", family, name))
+        raise missing("target", family, name)
     return found
 
 
-def not_emulated(kind: Kind, family: int, name: str) -> str:
-    """What to say of an extension that is not emulated."""
-    other = REGISTRY.get((kind, 10 - family, name))
-    if other is not None:
-        return f"{kind} {name} exists only for IPv{10 - family}"
-    return f"{kind} {name} is not emulated"
+def missing(kind: Kind, family: int, name: str, *, lenient: bool = False) -> UnsupportedFeatureError:
+    """The error for an extension that is not emulated. With `lenient` it is for the caller to go on without it.
+
+    Raises RulesetError, lenient or not, for one that only the other family has.
+    """
+    if (kind, 10 - family, name) in REGISTRY:
+        raise RulesetError(f"{kind} {name} exists only for IPv{10 - family}")
+    error = UnsupportedFeatureError(f"{kind} {name} is not emulated")
+    if not lenient:
+        raise error
+    return error

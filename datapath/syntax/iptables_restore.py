@@ -13,9 +13,8 @@ from datapath.syntax.iptables_table import OpenTable, Settings
 class Restore:
     """One run of iptables-restore over the tables of a ruleset."""
 
-    def __init__(self, base: Ruleset, noflush: bool, counters: bool, lenient: bool) -> None:
-        self.settings = Settings(base.family, base.source or "iptables-save", noflush, counters, lenient)
-        self.source = base.source
+    def __init__(self, base: Ruleset, settings: Settings) -> None:
+        self.settings, self.source = settings, base.source
         self.tables: dict[str, Table] = dict(base.tables)
         self.line = 0       # the one being read
 

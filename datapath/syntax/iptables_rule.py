@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datapath.errors import RulesetSyntaxError, UnsupportedFeatureError
-from datapath.extensions import REGISTRY, find_match, find_target
+from datapath.extensions import REGISTRY, missing
 from datapath.extensions.base import Option
 from datapath.extensions.unknown import UnknownMatch, UnknownTarget
 from datapath.model.ruleset import ANY_HEADER, HeaderMatch, Jump, Rule, Specification
@@ -133,8 +133,8 @@ class Reading:
     def load(self, name: str) -> Loaded:
         """Enter a match into the rule."""
         extension = REGISTRY.get(("match", self.reader.family, name))
-        if extension is None and not self.reader.lenient:
-            find_match(self.reader.family, name)    # refuses
+        if extension is None:
+            missing("match", self.reader.family, name, lenient=self.reader.lenient)
         match = Loaded(name, extension, self.reader.specifications.options_of(extension) if extension else {})
         self.matches.append(match)
         self.loaded.append(match)
@@ -280,8 +280,8 @@ class Reading:
 
     def take_unknown(self, loaded: Loaded) -> None:
         """Keep the words up to the next option of iptables itself, as they stand in the line."""
-        if loaded is self.target and not self.reader.lenient:
-            find_target(self.reader.family, loaded.name)    # refuses
+        if loaded is self.target:
+            missing("target", self.reader.family, loaded.name, lenient=self.reader.lenient)
         raw = raw_words(self.text)
         shift = len(raw) - len(self.words)
         at = self.at

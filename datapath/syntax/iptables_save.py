@@ -12,6 +12,7 @@ from datapath.extensions.unknown import UnknownMatch, UnknownTarget
 from datapath.model.ruleset import Chain, HeaderMatch, Jump, Rule, Ruleset, Specification
 from datapath.syntax.addresses import format_address, format_protocol
 from datapath.syntax.iptables_restore import Restore
+from datapath.syntax.iptables_table import Settings
 
 
 def parse_ruleset(text: str, family: int = 4, source: str | None = None, *, lenient: bool = False) -> Ruleset:
@@ -20,18 +21,27 @@ def parse_ruleset(text: str, family: int = 4, source: str | None = None, *, leni
     `source` is the file's name for messages. Raises RulesetSyntaxError, RulesetError and UnsupportedFeatureError with the
     line; with `lenient` matches and targets that are not emulated become UnknownMatch and UnknownTarget.
     """
-    return Restore(Ruleset(family, {}, source), noflush=False, counters=True, lenient=lenient).run(text)
+    settings = Settings(family, source or "iptables-save", counters=True, lenient=lenient)
+    return Restore(Ruleset(family, {}, source), settings).run(text)
 
 
 def restore(
-    base: Ruleset, text: str, *, noflush: bool = False, counters: bool = False, source: str | None = None, lenient: bool = False
+    base: Ruleset,
+    text: str,
+    *,
+    noflush: bool = False,
+    counters: bool = False,
+    legacy: bool = False,
+    source: str = "restore",
+    lenient: bool = False,
 ) -> Ruleset:
     """What iptables-restore makes of the tables of `base`; the tables that the text does not name stay.
 
-    Without `counters` the counters in the text are not taken. With `noflush` rules are added to what is there, and
-    a `:CHAIN` line empties a user chain that exists. Raises as parse_ruleset.
+    Without `counters` the counters in the text are not taken. With `noflush` rules are added to what is there, and a
+    `:CHAIN` line empties a user chain that exists. `legacy`: as iptables-legacy-restore, which keeps the policies of base
+    chains that the text does not name but zeroes their counters. Raises as parse_ruleset.
     """
-    return Restore(Ruleset(base.family, base.tables, source or base.source), noflush, counters, lenient).run(text)
+    return Restore(base, Settings(base.family, source, noflush, counters, lenient, legacy)).run(text)
 
 
 def format_ruleset(ruleset: Ruleset, *, counters: bool = False) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from datapath.errors import RulesetError, RulesetSyntaxError, UnsupportedFeatureError
-from datapath.extensions import find_target
+from datapath.extensions import missing
 from datapath.extensions.unknown import UnknownTarget
 from datapath.model.ruleset import CHAIN_NAME_MAX, TABLE_CHAINS, Chain, Jump, Rule, Table
 from datapath.syntax.iptables_rule import RuleReader
@@ -23,6 +23,7 @@ class Settings:
     noflush: bool = False
     counters: bool = False
     lenient: bool = False
+    legacy: bool = False
 
 
 class OpenChain:
@@ -36,11 +37,12 @@ class OpenChain:
         self.packets = self.bytes = 0
 
     @classmethod
-    def of(cls, chain: Chain, with_rules: bool) -> OpenChain:
-        """A chain that is loaded already."""
+    def of(cls, chain: Chain, settings: Settings) -> OpenChain:
+        """A chain that is loaded already. Any change of a legacy table zeroes the counters of its policies."""
         found = cls(chain.name, chain.policy, chain.line)
-        found.packets, found.bytes = chain.packets, chain.bytes
-        if with_rules:
+        if not settings.legacy:
+            found.packets, found.bytes = chain.packets, chain.bytes
+        if settings.noflush:
             found.rules = list(chain.rules)
         return found
 
@@ -58,10 +60,10 @@ class OpenTable:
         self.name, self.settings = name, settings
         self.reader = RuleReader(settings.family, name, settings.lenient)
         self.chains: dict[str, OpenChain] = {}
-        if loaded is not None:
-            for chain in loaded.chains.values():
-                if settings.noflush or chain.policy:
-                    self.chains[chain.name] = OpenChain.of(chain, settings.noflush)
+        for chain in loaded.chains.values() if loaded is not None else ():
+            # A flush leaves base chains and their policies to legacy tables; those of nft go altogether.
+            if settings.noflush or (settings.legacy and chain.policy):
+                self.chains[chain.name] = OpenChain.of(chain, settings)
 
     def chain(self, name: str) -> OpenChain:
         """A chain that exists; a base chain that no line has named yet comes into being."""
@@ -130,13 +132,14 @@ class OpenTable:
         if name in TABLE_CHAINS[self.name]:
             raise RulesetError(f"cannot jump to the base chain {name}").at(self.settings.source, rule.line)
         if not jump.goto and name.isupper() and "-" not in name:
-            if self.settings.lenient:
-                return replace(rule, target=UnknownTarget(name))
             try:
-                find_target(self.settings.family, name)
+                missing("target", self.settings.family, name, lenient=self.settings.lenient)
             except UnsupportedFeatureError as error:
                 message = f"{error.message}, and there is no chain of that name"
                 raise UnsupportedFeatureError(message, self.settings.source, rule.line) from None
+            except RulesetError as error:
+                raise error.at(self.settings.source, rule.line) from None
+            return replace(rule, target=UnknownTarget(name))
         raise RulesetError(f"chain {name!r} does not exist in table {self.name}").at(self.settings.source, rule.line)
 
 
