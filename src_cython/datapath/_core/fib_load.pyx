@@ -6,7 +6,11 @@ from libc.string cimport memcpy, memset
 
 from datapath._core.context cimport Net
 from datapath._core.fib cimport RTN_BLACKHOLE, RTN_PROHIBIT, RTN_THROW, RTN_UNICAST, RTN_UNREACHABLE
-from datapath._core.fib_table cimport HOP_DEAD, Fib, FibFamily, FibHop, FibLeaf, FibRoute, FibRule, FibTable, leaf_hash
+from datapath._core.device cimport DeviceAddress
+from datapath._core.fib_table cimport (
+    CACHE_PLACES, HOP_DEAD, Fib, FibFamily, FibHop, FibLeaf, FibRoute, FibRule, FibTable, HeldAddress, RouteCacheEntry, address_hash,
+    leaf_hash,
+)
 from datapath._core.tuples cimport Addr, addr_equal
 
 cdef enum:
@@ -27,6 +31,8 @@ cdef void fib_tables_free(Net* net) noexcept nogil:
         free(fib.family[i].leaves)
         free(fib.family[i].routes)
         free(fib.family[i].hops)
+    free(fib.held)
+    free(fib.cache)
     free(fib)
     net.fib = NULL
 
@@ -41,11 +47,50 @@ cdef void* allocate(size_t count, size_t size) except NULL:
 cdef int fib_tables_load(Net* net, object compiled) except -1:
     """Replace the tables and rules by those of a CompiledHost."""
     cdef Fib* fib = <Fib*>allocate(1, sizeof(Fib))
+    cdef int i = 0
     fib.seed = (<Fib*>net.fib).seed if net.fib != NULL else net.draws.state * <uint64_t>0x2545F4914F6CDD1D
     fib_tables_free(net)
     net.fib = fib
     family_load(&fib.family[0], 4, compiled)
     family_load(&fib.family[1], 6, compiled)
+    held_load(net, fib)
+    fib.cache = <RouteCacheEntry*>allocate(CACHE_PLACES, sizeof(RouteCacheEntry))
+    for i in range(CACHE_PLACES):
+        fib.cache[i].dev = -1
+    fib.ports_decide = fib.family[0].dissect or fib.family[1].dissect
+    for i in range(2):
+        fib.ports_decide |= fib.family[i].n_hops > fib.family[i].n_routes   # a multipath route
+    return 0
+
+
+cdef int held_load(Net* net, Fib* fib) except -1:
+    """The addresses of all devices, each with the first device that has it."""
+    cdef uint64_t capacity = 16
+    cdef uint64_t at = 0
+    cdef uint32_t d = 0, i = 0, total = 0
+    cdef const DeviceAddress* address
+    cdef HeldAddress* held
+    for d in range(net.n_devices):
+        total += net.devices[d].n_addresses
+    while capacity < 2 * <uint64_t>total + 2:
+        capacity *= 2
+    fib.held_mask = capacity - 1
+    fib.held = <HeldAddress*>allocate(capacity, sizeof(HeldAddress))
+    for at in range(capacity):
+        fib.held[at].dev = -1
+    for d in range(net.n_devices):
+        for i in range(net.devices[d].n_addresses):
+            address = &net.devices[d].addresses[i]
+            at = address_hash(&address.addr, address.family) & fib.held_mask
+            held = &fib.held[at]
+            while held.dev >= 0 and not (held.family == address.family and addr_equal(&held.addr, &address.addr)):
+                at = (at + 1) & fib.held_mask
+                held = &fib.held[at]
+            if held.dev < 0:
+                held.addr = address.addr
+                held.family = address.family
+                held.dev = <int32_t>d
+            held.settled |= not address.tentative or address.optimistic
     return 0
 
 

@@ -16,6 +16,10 @@ cdef enum HopFlag:
     HOP_ONLINK = 4
 
 
+cdef enum:
+    CACHE_PLACES = 16384
+
+
 cdef enum LookupFlag:
     LOOKUP_IFACE = 1            # IPv6: the device asked for must be the route's (RT6_LOOKUP_F_IFACE)
     LOOKUP_HAS_SOURCE = 2       # IPv6: the flow's source is known (RT6_LOOKUP_F_HAS_SADDR)
@@ -113,9 +117,33 @@ cdef struct FibFamily:
     uint32_t n_hops
 
 
+cdef struct RouteCacheEntry:  # what was decided for a packet like this one that arrived
+    Addr src, dst
+    uint32_t mark
+    uint32_t stamp          # Net.next_route then: tells whether the decision still stands in its place
+    int32_t dev             # -1: an empty place
+    int32_t slot            # in Net.routes
+    uint32_t ports
+    uint8_t tos
+    uint8_t family
+    uint8_t protocol
+    uint8_t reason          # DropReason; 0: the decision counts
+
+
+cdef struct HeldAddress:  # an address of this node, by inet_addr_lst's hash
+    Addr addr
+    int32_t dev             # the first device that has it, -1: an empty place
+    uint8_t family
+    uint8_t settled         # some device has it and it is not tentative
+
+
 cdef struct Fib:
     FibFamily family[2]
     uint64_t seed           # of the multipath hash
+    HeldAddress* held       # the hash, of `held_mask` + 1 places
+    uint64_t held_mask
+    RouteCacheEntry* cache  # direct-mapped, CACHE_PLACES; made anew with every load
+    uint8_t ports_decide    # protocol and ports may change a decision: they are part of the cache's key
 
 
 cdef struct FibResult:  # struct fib_result, fib6_result
@@ -128,6 +156,12 @@ cdef struct FibResult:  # struct fib_result, fib6_result
 
 cdef int fib_rules_lookup(Net* net, const Flow* flow, uint32_t flags, FibResult* result) noexcept nogil
 cdef int fib_table_find(Net* net, uint8_t family, int32_t table, const Flow* flow, uint32_t flags, FibResult* result) noexcept nogil
+
+
+cdef inline uint64_t address_hash(const Addr* addr, uint64_t salt) noexcept nogil:
+    cdef uint64_t h = (addr.q[0] ^ salt) * <uint64_t>0x9E3779B97F4A7C15
+    h = (h ^ (h >> 29) ^ addr.q[1]) * <uint64_t>0xBF58476D1CE4E5B9
+    return h ^ (h >> 32)
 
 
 cdef inline uint64_t leaf_hash(const Addr* prefix, uint16_t table, uint16_t length) noexcept nogil:

@@ -8,25 +8,25 @@ from libc.errno cimport EADDRNOTAVAIL, EINVAL, ENETUNREACH
 from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcmp, memset
 
-from datapath._core.context cimport Net, Walk, family_index, route_slot
+from datapath._core.context cimport ROUTES, Net, Walk, family_index, route_slot
 from datapath._core.device cimport Device, DeviceAddress, devices_free, devices_load
 from datapath._core.fib cimport (
     RTN_ANYCAST, RTN_BROADCAST, RTN_LOCAL, RTN_MULTICAST, RTN_UNICAST, RTN_UNREACHABLE, Flow, RouteDecision,
 )
 from datapath._core.fib_load cimport fib_tables_free, fib_tables_load
 from datapath._core.fib_table cimport (
-    HOP_DEAD, HOP_ONLINK, LOOKUP_DEVICE_MATCH, LOOKUP_HAS_SOURCE, LOOKUP_IFACE, LOOKUP_IGNORE_LINKSTATE, Fib, FibFamily, FibHop, FibResult,
-    fib_rules_lookup, fib_table_find,
+    CACHE_PLACES, HOP_DEAD, HOP_ONLINK, LOOKUP_DEVICE_MATCH, LOOKUP_HAS_SOURCE, LOOKUP_IFACE, LOOKUP_IGNORE_LINKSTATE, Fib, FibFamily, FibHop,
+    FibResult, HeldAddress, RouteCacheEntry, address_hash, fib_rules_lookup, fib_table_find,
 )
 from datapath._core.packet cimport Packet, packet_has, packet_ip
 from datapath._core.record cimport STEP_ROUTE, record
 from datapath._core.route_input cimport route_input4, route_input6
 from datapath._core.source_address cimport (
-    SCOPE_HOST, SCOPE_LINK, SCOPE_UNIVERSE, device_holds, is_broadcast4, is_link_local6, is_local_multicast4, is_loopback4, is_multicast,
+    SCOPE_HOST, SCOPE_LINK, SCOPE_UNIVERSE, device_holds, held_find, is_broadcast4, is_link_local6, is_local_multicast4, is_loopback4, is_multicast,
     is_zeronet4, needs_device6, select_source,
 )
 from datapath._core.sysctls cimport sysctls_load
-from datapath._core.tuples cimport Addr, addr_is_zero
+from datapath._core.tuples cimport Addr, addr_equal, addr_is_zero
 from datapath._core.verdict cimport DROP_NOT_SPECIFIED
 from datapath._core.wire cimport load_be16
 
@@ -166,19 +166,69 @@ cdef int route_input(Walk* walk) noexcept nogil:
     cdef Packet* pkt = walk.pkt
     cdef RouteDecision decision
     cdef int32_t dev = walk.in_dev if walk.in_dev >= 0 else pkt.dev
-    cdef int reason
+    cdef RouteCacheEntry key
+    cdef RouteCacheEntry* place
+    cdef const RouteDecision* found
     pkt.route = -1
     if dev < 0 or net.fib == NULL:
         return DROP_NOT_SPECIFIED
-    if pkt.family == 4:
-        reason = route_input4(net, pkt, dev, &decision)
-    else:
-        reason = route_input6(net, pkt, dev, &decision)
-    if reason:
-        return reason
-    pkt.route = route_intern(net, &decision)
-    record(&net.recorder, STEP_ROUTE, walk.hook, 0, decision.type, decision.route, decision.rule, <uint64_t>decision.dev, False)
+    place = cache_place(<Fib*>net.fib, pkt, dev, &key)
+    if not cache_holds(net, place, &key):
+        if pkt.family == 4:
+            key.reason = <uint8_t>route_input4(net, pkt, dev, &decision)
+        else:
+            key.reason = <uint8_t>route_input6(net, pkt, dev, &decision)
+        key.slot = -1 if key.reason else route_intern(net, &decision)
+        key.stamp = net.next_route
+        place[0] = key
+    if place.reason:
+        return place.reason
+    pkt.route = place.slot
+    found = &net.routes[place.slot]
+    record(&net.recorder, STEP_ROUTE, walk.hook, 0, found.type, found.route, found.rule, <uint64_t>found.dev, False)
     return 0
+
+
+cdef inline RouteCacheEntry* cache_place(Fib* fib, const Packet* pkt, int32_t dev, RouteCacheEntry* key) noexcept nogil:
+    """The packet's place in the cache, and its key. A load of the tables begins with an empty cache."""
+    cdef const uint8_t* ip = packet_ip(pkt)
+    cdef Flow flow
+    cdef uint64_t h
+    key.dev = dev
+    key.mark = pkt.mark
+    key.family = pkt.family
+    key.ports = 0
+    key.protocol = 0
+    if pkt.family == 4:
+        key.src.q[0] = key.src.q[1] = key.dst.q[0] = key.dst.q[1] = 0
+        key.src.w[0] = (<const uint32_t*>(ip + 12))[0]
+        key.dst.w[0] = (<const uint32_t*>(ip + 16))[0]
+        key.tos = ip[1] & 0xFC
+        if is_multicast(4, &key.dst):
+            key.protocol = pkt.protocol     # IGMP is treated in its own way
+    else:
+        key.src = (<const Addr*>(ip + 8))[0]
+        key.dst = (<const Addr*>(ip + 24))[0]
+        key.tos = <uint8_t>((ip[0] << 4 | ip[1] >> 4) & 0xFC)
+    if fib.ports_decide:
+        flow_of_packet(pkt, &flow)
+        key.protocol = flow.protocol
+        key.ports = <uint32_t>flow.sport << 16 | flow.dport
+    h = address_hash(&key.dst, key.src.q[0] ^ (key.src.q[1] << 1) ^ (<uint64_t>key.mark << 32) ^ (<uint64_t>dev << 8) ^ key.tos ^ key.ports)
+    return &fib.cache[h & (CACHE_PLACES - 1)]
+
+
+cdef inline bint cache_holds(Net* net, const RouteCacheEntry* place, const RouteCacheEntry* key) noexcept nogil:
+    """Whether the place is about such a packet, and its decision has not been replaced in the ring since."""
+    cdef uint32_t made
+    if place.dev != key.dev or place.mark != key.mark or place.tos != key.tos or place.family != key.family:
+        return False
+    if not addr_equal(&place.dst, &key.dst) or not addr_equal(&place.src, &key.src) or place.ports != key.ports or place.protocol != key.protocol:
+        return False
+    if place.reason:
+        return True
+    made = place.stamp - 1 - ((place.stamp - 1 - <uint32_t>place.slot) & (ROUTES - 1))
+    return net.next_route - made <= ROUTES
 
 
 # ---- Output -------------------------------------------------------------------------------------------------
@@ -286,12 +336,11 @@ cdef void prefer_source4(Net* net, const FibResult* result, Addr* out) noexcept 
 
 cdef int32_t device_of_address4(Net* net, const Addr* address) noexcept nogil:
     """__ip_dev_find: the device that holds the address, or that a local route for it names. -1: none."""
-    cdef uint32_t d
     cdef Flow flow
     cdef FibResult result
-    for d in range(net.n_devices):
-        if device_holds(net, 4, <int32_t>d, address, True):
-            return <int32_t>d
+    cdef const HeldAddress* held = held_find(net, 4, address)
+    if held != NULL:
+        return held.dev
     memset(&flow, 0, sizeof(Flow))
     flow.family = 4
     flow.dst = address[0]

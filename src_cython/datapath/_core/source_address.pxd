@@ -3,6 +3,7 @@ from libc.stdint cimport int32_t, uint8_t
 
 from datapath._core.context cimport Net
 from datapath._core.fib cimport RouteDecision
+from datapath._core.fib_table cimport HeldAddress
 from datapath._core.tuples cimport Addr
 
 
@@ -15,6 +16,7 @@ cdef enum:
 cdef bint select_source(Net* net, uint8_t family, int32_t dev, const Addr* dst, uint8_t scope, Addr* out) noexcept nogil
 cdef bint masquerade_address(Net* net, uint8_t family, int32_t dev, const RouteDecision* route, const Addr* dst, Addr* out) noexcept nogil
 cdef bint device_holds(Net* net, uint8_t family, int32_t dev, const Addr* address, bint tentative) noexcept nogil
+cdef const HeldAddress* held_find(Net* net, uint8_t family, const Addr* address) noexcept nogil
 cdef bint addresses_on_link4(Net* net, int32_t dev, const Addr* a, const Addr* b) noexcept nogil
 
 

@@ -3,11 +3,12 @@
 Kernel: net/ipv4/devinet.c, inet_select_addr; net/ipv6/addrconf.c, ipv6_dev_get_saddr (RFC 6724);
 net/ipv6/addrlabel.c for the labels; net/netfilter/nf_nat_masquerade.c for what MASQUERADE takes.
 """
-from libc.stdint cimport int32_t, uint8_t, uint32_t
+from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memset
 
 from datapath._core.context cimport Net
 from datapath._core.device cimport Device, DeviceAddress
+from datapath._core.fib_table cimport Fib, HeldAddress, address_hash
 from datapath._core.tuples cimport Addr, addr_equal, addr_is_zero
 
 cdef enum:
@@ -84,17 +85,32 @@ cdef bint addresses_on_link4(Net* net, int32_t dev, const Addr* a, const Addr* b
 
 cdef bint device_holds(Net* net, uint8_t family, int32_t dev, const Addr* address, bint tentative) noexcept nogil:
     """Whether the address is one of the device's, or with dev -1 of any (inet_lookup_ifaddr_rcu, ipv6_chk_addr)."""
-    cdef uint32_t d, i
+    cdef uint32_t i
     cdef const Device* device
-    for d in range(net.n_devices):
-        if dev >= 0 and d != <uint32_t>dev:
-            continue
-        device = &net.devices[d]
-        for i in range(device.n_addresses):
-            if device.addresses[i].family == family and addr_equal(&device.addresses[i].addr, address):
-                if tentative or not device.addresses[i].tentative or device.addresses[i].optimistic:
-                    return True
+    cdef const HeldAddress* held
+    if dev < 0:
+        held = held_find(net, family, address)
+        return held != NULL and (tentative or held.settled)
+    device = &net.devices[dev]
+    for i in range(device.n_addresses):
+        if device.addresses[i].family == family and addr_equal(&device.addresses[i].addr, address):
+            if tentative or not device.addresses[i].tentative or device.addresses[i].optimistic:
+                return True
     return False
+
+
+cdef const HeldAddress* held_find(Net* net, uint8_t family, const Addr* address) noexcept nogil:
+    """Where the address stands among those of all devices, NULL."""
+    cdef Fib* fib = <Fib*>net.fib
+    cdef uint64_t at
+    if fib == NULL:
+        return NULL
+    at = address_hash(address, family) & fib.held_mask
+    while fib.held[at].dev >= 0:
+        if fib.held[at].family == family and addr_equal(&fib.held[at].addr, address):
+            return &fib.held[at]
+        at = (at + 1) & fib.held_mask
+    return NULL
 
 
 # ---- IPv6 ---------------------------------------------------------------------------------------------------
