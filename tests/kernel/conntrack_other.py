@@ -111,8 +111,8 @@ def icmp_scripts() -> list[Script]:
     other = ipv4(CLIENT, bytes([198, 51, 100, 3]), 17, udp_header("client"))
     back = ipv4(SERVER, bytes([192, 0, 2, 1]), 17, udp_header("server"))
     return [
-        *(script(f"ICMP: type {ask} and its answer", icmp("client", ask), icmp("server", answer), icmp("server", answer), icmp("client",
-                                                                                                                               ask))
+        *(script(f"ICMP: type {ask} and its answer", icmp("client", ask), icmp("server", answer), icmp("server", answer),
+                 icmp("client", ask))
           for ask, answer in pairs),
         *(script(f"ICMP: type {kind} alone", icmp("client", kind)) for kind in (0, 1, 2, 5, 6, 7, 9, 10, 14, 16, 18, 19, 30, 40, 255)),
         script("ICMP: another code is another connection", icmp("client", 8, 0), icmp("client", 8, 1), icmp("server", 0, 1)),
@@ -120,7 +120,8 @@ def icmp_scripts() -> list[Script]:
         script("ICMP: seven bytes", said("client", 1, bytes(7))),
         script("ICMP: a wrong checksum", said("client", 1, b"\x08\x00\x12\x34\x00\x01\x00\x01")),
         *(script(f"ICMP: error type {kind} about a question", udp("client"), icmp_error("server", kind, 1, question)) for kind in (3, 4,
-                                                                                                                                   5, 11, 12)),
+                                                                                                                                   5, 11,
+                                                                                                                                   12)),
         script("ICMP: an error in the original direction", udp("client"), udp("server"), icmp_error("client", 3, 3, udp("server").packet)),
         script("ICMP: an error about an unknown connection", udp("client"), icmp_error("server", 3, 3, other)),
         script("ICMP: an error about a reply that went elsewhere", udp("client"), icmp_error("client", 3, 3, back)),
@@ -130,8 +131,8 @@ def icmp_scripts() -> list[Script]:
         script("ICMP: an error that quotes three bytes of ports", udp("client"), icmp_error("server", 3, 3, question[:23])),
         script("ICMP: an error about a later fragment", udp("client"), icmp_error("server", 3, 3,
                                                                                   question[:6] + b"\x00\x01" + question[8:])),
-        script("ICMP: errors do not renew an entry", udp("client"), icmp_error("server", 3, 3, question), icmp_error("server", 3, 3,
-                                                                                                                     question)),
+        script("ICMP: errors do not renew an entry", udp("client"), icmp_error("server", 3, 3, question),
+               icmp_error("server", 3, 3, question)),
         script("ICMPv6 in IPv4", said("client", 58, b"\x80\x00\x12\x34\x00\x01\x00\x01")),
     ]
 
@@ -168,8 +169,8 @@ def generic_scripts() -> list[Script]:
         script("ESP has no state of its own", said("client", 50, bytes(20)), said("server", 50, bytes(20)), said("client", 50, bytes(20))),
         script("DCCP is tracked like any other protocol", said("client", 33, bytes(16)), said("server", 33, bytes(16))),
         script("an empty packet", said("client", 99, b"")),
-        script("GRE without a key of PPTP", said("client", 47, bytes.fromhex("20000800") + bytes(8)), said("server", 47,
-                                                                                                           bytes.fromhex("00000800")),
+        script("GRE without a key of PPTP", said("client", 47, bytes.fromhex("20000800") + bytes(8)),
+               said("server", 47, bytes.fromhex("00000800")),
                said("client", 47, bytes.fromhex("00000800"))),
         script("GRE version 1", said("client", 47, pptp), said("server", 47, pptp), said("client", 47, pptp)),
         script("GRE version 1 that carries no PPP", said("client", 47, bytes.fromhex("3001080000041234"))),
@@ -178,13 +179,13 @@ def generic_scripts() -> list[Script]:
 
 
 def sctp_scripts() -> list[Script]:
-    opening = (sctp("client", 0, init(1, 11)), sctp("server", 11, init(2, 22)), sctp("client", 22, chunk(10)), sctp("server", 11,
-                                                                                                                    chunk(11)))
+    opening = (sctp("client", 0, init(1, 11)), sctp("server", 11, init(2, 22)), sctp("client", 22, chunk(10)),
+               sctp("server", 11, chunk(11)))
     data = chunk(0, 3, bytes(12))
     heartbeat = chunk(4, value=bytes(8))
     return [
-        script("SCTP: an association from beginning to end", *opening, sctp("client", 22, data), sctp("server", 11, chunk(3,
-                                                                                                                          value=bytes(12))),
+        script("SCTP: an association from beginning to end", *opening, sctp("client", 22, data),
+               sctp("server", 11, chunk(3, value=bytes(12))),
                sctp("client", 22, chunk(7, value=bytes(4))), sctp("server", 11, chunk(8)), sctp("client", 22, chunk(14))),
         script("SCTP: the server shuts down", *opening, sctp("server", 11, chunk(7, value=bytes(4))), sctp("client", 22, chunk(8)),
                sctp("server", 11, chunk(14))),

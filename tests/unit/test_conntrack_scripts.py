@@ -32,12 +32,13 @@ def host(script: Script) -> Host:
         links.append({"ifindex": number, "ifname": name, "flags": ["BROADCAST", "MULTICAST", "UP", "LOWER_UP"], "mtu": 1500,
                       "link_type": "ether", "address": NODE_MACS[name], "operstate": "UP"})
         addresses.append({"ifindex": number, "ifname": name, "addr_info": [
-            {"family": "inet", "local": v4, "prefixlen": 24, "scope": "global"}, {"family": "inet6", "local": v6, "prefixlen": 64,
-                                                                                  "scope": "global"}]})
+            {"family": "inet", "local": v4, "prefixlen": 24, "scope": "global"},
+            {"family": "inet6", "local": v6, "prefixlen": 64, "scope": "global"}]})
     sysctls = {"net.ipv4.ip_forward": 1, "net.ipv6.conf.all.forwarding": 1} | {PREFIX + name: value for name,
                                                                                value in script.sysctls.items()}
     return Host.from_files(MappingProxyType({
-        "ip-link.json": json.dumps(links), "ip-addr.json": json.dumps(addresses), "iptables-save.txt": RULES[4], "ip6tables-save.txt": RULES[6],
+        "ip-link.json": json.dumps(links), "ip-addr.json": json.dumps(addresses), "iptables-save.txt": RULES[4],
+        "ip6tables-save.txt": RULES[6],
         "sysctl.txt": "".join(f"{name} = {value}\n" for name, value in sysctls.items())}))
 
 
