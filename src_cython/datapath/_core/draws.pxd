@@ -12,7 +12,7 @@ cdef enum DrawKind:
     DRAW_ICMP_ID = 2
     DRAW_IP_ID = 3
     DRAW_FLOW_LABEL = 4
-    DRAW_NAT_ADDRESS = 5    # the per-boot hash seed of address ranges
+    DRAW_NAT_ADDRESS = 5    # never drawn: the hash by which Linux takes an address of a range has no seed
     DRAW_SCHEDULER = 6
 
 
