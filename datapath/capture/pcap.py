@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+import sys
 from collections.abc import Iterator
 
 from datapath.capture.link_types import require_supported
@@ -43,7 +44,8 @@ class PcapReader:
     format = "pcap"
 
     def __init__(self, source: Source, magic: bytes) -> None:
-        order, self._unit_ns = MAGICS[magic]
+        order, self.unit_ns = MAGICS[magic]
+        self.swapped = (order == "<") != (sys.byteorder == "little")
         self.warnings: list[str] = []
         self.source = source
         self._header = struct.Struct(order + "4I")
@@ -78,12 +80,16 @@ class PcapReader:
             if len(data) < caplen:
                 self._cut(number)
                 return
-            if fraction * self._unit_ns >= 1_000_000_000:
+            if fraction * self.unit_ns >= 1_000_000_000:
                 self._strange_time(number, fraction)
             if self._fcs:
                 data, length = data[: max(length - self._fcs, 0)], max(length - self._fcs, 0)
-            time_ns = min(seconds * 1_000_000_000 + fraction * self._unit_ns, TIME_MAX)
+            time_ns = min(seconds * 1_000_000_000 + fraction * self.unit_ns, TIME_MAX)
             yield Record(number, time_ns, interface, data, max(length, len(data)))
+
+    def cut(self) -> None:
+        """Say that the file ends inside a record."""
+        self.warnings.append("the last record is cut by the end of the file and was left out")
 
     def _cut(self, number: int) -> None:
         self.warnings.append(f"record {number} is cut by the end of the file and was left out")

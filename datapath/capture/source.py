@@ -62,6 +62,11 @@ class Source:
                 self._buffer, self._at = chunk, taken
         return b"".join(parts)
 
+    @property
+    def plain(self) -> bool:
+        """Whether the bytes are those of the file itself, not compressed."""
+        return self._compressed is None
+
     def skip(self, n: int) -> int:
         """Pass over n bytes without holding them; how many there were (fewer only at the end)."""
         left = n

@@ -70,6 +70,10 @@ class PcapngWriter:
         )
         self._put(ENHANCED_PACKET, head + _padded(data) + options)
 
+    def blocks(self, data: bytes) -> None:
+        """Write whole blocks that somebody else has made, of interfaces that are entered already."""
+        self._write(data)
+
     def commit(self) -> None:
         """The file is whole: give it its name."""
         if self._stream.closed:
@@ -119,8 +123,11 @@ class PcapngWriter:
 
     def _put(self, kind: int, body: bytes) -> None:
         total = struct.pack("<I", len(body) + 12)
+        self._write(struct.pack("<I", kind) + total + body + total)
+
+    def _write(self, data: bytes) -> None:
         try:
-            self._stream.write(struct.pack("<I", kind) + total + body + total)
+            self._stream.write(data)
         except OSError as error:
             raise InputError(f"cannot be written: {error.strerror}", self.path) from None
 

@@ -57,6 +57,11 @@ class Datapath:
         """The node's state as it was loaded, with the changes made since."""
         return self._host
 
+    @property
+    def core(self) -> NetNamespace:
+        """The compiled node, for what plays many packets at once (datapath.capture.bulk)."""
+        return self._core
+
     # Packets
 
     def receive(
