@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 from datapath.extensions.catalogue import supported_page
+from datapath.report.conntrack_page import conntrack_page
 from datapath.report.schema import trace_schema
 
 
@@ -14,6 +15,7 @@ def pages() -> dict[str, str]:
     """Text by file name."""
     return {
         "supported.md": supported_page(),
+        "tcp_conntrack.md": conntrack_page(),
         "trace.schema.json": json.dumps(trace_schema(), indent=1) + "\n",
     }
 

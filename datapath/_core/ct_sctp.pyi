@@ -1,0 +1,3 @@
+STATES: tuple[str, ...]
+TRANSITIONS: dict[str, dict[str, str]]
+CHUNKS: dict[str, int]

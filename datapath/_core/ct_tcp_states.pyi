@@ -1,0 +1,6 @@
+EVENTS: tuple[str, ...]
+STATES: tuple[str, ...]
+TRANSITIONS: dict[str, str]
+
+def transition_rows(direction: str) -> list[tuple[str, list[str]]]: ...
+def next_state(direction: int, state: int, event: int) -> int: ...
