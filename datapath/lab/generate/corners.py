@@ -51,8 +51,8 @@ SET_MATCHES = ("hosts src", "hosts dst", "nets src", "nets dst", "services src,s
 def add_corners(world: World, recipe: dict[str, Any]) -> None:
     """Change a recipe: some corners each time."""
     rng = world.rng
-    for interface in recipe["interfaces"].values():
-        interface["mtu"] = rng.choice((1500, 1500, 1280) if 6 in world.families else (1500, 1500, 600, 1280))
+    for name, interface in recipe["interfaces"].items():
+        interface["mtu"] = world.mtus[name] = rng.choice((1500, 1500, 1280) if 6 in world.families else (1500, 1500, 600, 1280))
     if 4 in world.families:
         recipe["routes"] += list(ROUTES4)
         recipe["rules"] = [f"priority {1000 + number * 10} {rule}" for number, rule in enumerate(rng.sample(RULES4, rng.randint(1, 4)))]

@@ -58,6 +58,8 @@ class Traffic:
         packet = self._choose()
         if self.world.chance(self.oddity):
             packet = self.spoil(packet)
+        while packet.interface is not None and len(packet.data) > self.world.mtus.get(packet.interface, 1500) + 14:
+            packet = self._choose()  # no interface takes what is longer
         self.earlier.append(packet)
         return packet
 

@@ -71,6 +71,7 @@ class World:
 
     rng: random.Random
     families: dict[int, Family] = field(default_factory=dict)
+    mtus: dict[str, int] = field(default_factory=dict)  # of interfaces with another one than 1500
 
     def chance(self, probability: float) -> bool:
         """True this often."""
