@@ -197,7 +197,13 @@ def end_text(family: int, protocol: int, address: bytes, key: int) -> str:
     return f"{text} id {key}" if protocol in (1, 58) else text
 
 
+ETH_P_ARP = 0x0806
+ARP_REQUEST = 1
+
+
 def generated_text(protocol: int, kind: int, code: int) -> str:
-    """What the kernel made: an ICMP error by type and code, a TCP reset."""
+    """What the kernel made: an ICMP message by type and code, a TCP reset, ARP."""
+    if protocol == 0 and kind == ETH_P_ARP:
+        return "ARP request" if code == ARP_REQUEST else "ARP reply"
     names = {1: "ICMP", 58: "ICMPv6"}
     return f"{names[protocol]} type {kind} code {code}" if protocol in names else "TCP reset" if protocol == 6 else f"protocol {protocol}"
