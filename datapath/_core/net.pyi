@@ -54,4 +54,3 @@ class NetNamespace:
     record_level: int
     strict: bool
     answer: bool
-    strict: bool

@@ -59,7 +59,7 @@ def _differences(case: Case, seed: int, seconds_slack: int | None, comparison: C
 
     if case.recording is None or case.host is None:
         raise ValueError(f"case {case.name} was not recorded")
-    node = Datapath(Host.load(case.host), seed=seed)
+    node = Datapath(Host.load(case.host), seed=seed, answer=bool(case.recipe.get("answers")))
     node.allow_offload(False)
     drawn = Drawn(case.recording)
     counters = all_counters(case, node)

@@ -1,8 +1,9 @@
 """What may differ between two right answers: fields that Linux draws at random.
 
-These are the IP identification of packets that the kernel makes itself (ICMP errors, resets, local packets without
-one), the identification of IPv6 fragments that it cuts, the flow label of its ICMPv6 errors. A masked frame has them
-zeroed, and its IPv4 header checksum made to fit; a checksum that was wrong before stays wrong.
+These are the IP identification of packets that the kernel makes itself (ICMP errors, echo replies, resets, local packets
+without one), the identification of IPv6 fragments that it cuts, the flow label of its ICMPv6 errors, echo replies and
+resets. A masked frame has them zeroed, and its IPv4 header checksum made to fit; a checksum that was wrong before stays
+wrong.
 """
 
 from __future__ import annotations
@@ -10,7 +11,8 @@ from __future__ import annotations
 IPV4, IPV6 = b"\x08\x00", b"\x86\xdd"
 ICMP, TCP, FRAGMENT_HEADER, ICMPV6 = 1, 6, 44, 58
 OPTION_HEADERS = frozenset({0, 43, 60})
-ICMP_ERRORS = frozenset({3, 4, 5, 11, 12})
+ICMP_MADE = frozenset({0, 3, 4, 5, 11, 12})  # echo replies, errors
+ECHO_REPLY6 = 129
 
 
 def checksum(data: bytes) -> int:
@@ -55,9 +57,9 @@ def _mask4(frame: bytes, at: int, came_with: bytes) -> bytes:
 
 
 def made_by_kernel(header: bytes | bytearray, payload: bytes) -> bool:
-    """Can this IPv4 packet be one that the kernel itself made (an ICMP error, a reset)."""
+    """Can this IPv4 packet be one that the kernel itself made (an ICMP error, an echo reply, a reset)."""
     if header[9] == ICMP:
-        return payload[:1] != b"" and payload[0] in ICMP_ERRORS
+        return payload[:1] != b"" and payload[0] in ICMP_MADE
     return header[9] == TCP and len(payload) >= 20 and bool(payload[13] & 4)
 
 
@@ -68,7 +70,8 @@ def _mask6(frame: bytes, at: int) -> bytes:
         next_header, start = rest[start], start + (rest[start + 1] + 1) * 8
     if next_header == FRAGMENT_HEADER and len(rest) >= start + 8:
         rest[start + 4 : start + 8] = b"\0\0\0\0"
-    if header[6] == ICMPV6 and rest[:1] and rest[0] < 128:
+    answer = header[6] == ICMPV6 and rest[:1] and (rest[0] < 128 or rest[0] == ECHO_REPLY6)
+    if answer or (header[6] == TCP and len(rest) >= 20 and rest[13] & 4):
         header[1:4] = bytes([header[1] & 0xF0, 0, 0])
     return frame[:at] + bytes(header) + bytes(rest)
 

@@ -18,7 +18,7 @@ from datapath._core.pool cimport packet_free
 from datapath._core.record cimport STEP_GENERATE, record
 from datapath._core.reset cimport tcp_reset_build
 from datapath._core.walk cimport walk_local_out
-from datapath._core.wire cimport load_be16, store_be16
+from datapath._core.wire cimport checksum_replace, load_be16, store_be16, store_be32
 
 cdef enum:
     ICMP = 1
@@ -81,10 +81,23 @@ cdef void answer_tcp(Walk* walk) noexcept nogil:
     new = tcp_reset_build(net, pkt, pkt.transport)
     if new == NULL:
         return
-    if pkt.family == 4:     # __tcp_v4_send_reset leaves by ip_send_unicast_reply: not bound by DF, its id is 0 all the same
-        packet_ip(new)[1] = packet_ip(pkt)[1] & 0xFC
+    answer_like(net, new, pkt)
     record(&net.recorder, STEP_GENERATE, 0, 0, TCP, 0, 0, 0, False)
     walk_local_out(net, new)
+
+
+cdef void answer_like(Net* net, Packet* new, const Packet* old) noexcept nogil:
+    """A closed port's reset has the class of what it answers, without its congestion bits (REJECT's has none); the
+    label of IPv6 is drawn."""
+    cdef uint8_t* ip = packet_ip(new)
+    cdef uint8_t tos
+    if new.family == 4:
+        tos = packet_ip(old)[1] & 0xFC
+        store_be16(ip + 10, checksum_replace(load_be16(ip + 10), ip[1], tos))
+        ip[1] = tos
+        return
+    tos = <uint8_t>((packet_ip(old)[0] << 4 | packet_ip(old)[1] >> 4) & 0xFC)
+    store_be32(ip, <uint32_t>0x60000000 | <uint32_t>tos << 20 | draw_u32(&net.draws) & 0xFFFFF)
 
 
 cdef void answer_echo(Walk* walk, uint8_t asked, uint8_t answer) noexcept nogil:
