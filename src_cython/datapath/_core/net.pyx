@@ -232,6 +232,11 @@ cdef class NetNamespace:
         """{"filter/FORWARD/1": (packets, bytes), "filter/FORWARD/policy": ...}."""
         return program_counters(&self.net, family)
 
+    @property
+    def rules_tried(self) -> int:
+        """How many rules Linux would have tried for all packets so far."""
+        return self.net.recorder.rules_tried
+
     def tables(self, int family) -> dict:
         """{table number as in steps: the CompiledTable that is loaded}."""
         return program_tables(&self.net, family)
