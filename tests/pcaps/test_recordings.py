@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from datapath.capture.played import Role
 from datapath.capture.reader import open_capture
 from datapath.capture.replay import Replay
 from datapath.lab.compare import split_seconds
@@ -17,10 +18,20 @@ from datapath import Datapath, Host
 
 PCAPS = Path(__file__).parents[2] / "pcaps"
 CAPTURES = sorted(path for path in PCAPS.iterdir() if path.suffix in (".pcap", ".pcapng"))
+BEFORE_NAT_UNKNOWN = PCAPS / "from-node.pcapng"
 SECONDS = 3  # between the last packet and the moment when the table was listed
 
 
-@pytest.mark.parametrize("capture", CAPTURES, ids=lambda path: path.stem)
+def test_what_the_node_sends_to_a_service_is_marked() -> None:
+    node = Datapath(Host.load(PCAPS / "node.host"))
+    played = list(Replay(node, open_capture(BEFORE_NAT_UNKNOWN)))
+    assert not any(item.differences for item in played)
+    sent = [item for item in played if item.role is Role.SENT]
+    assert any(item.original_unknown for item in sent)
+    assert not all(item.original_unknown for item in sent)
+
+
+@pytest.mark.parametrize("capture", [path for path in CAPTURES if path != BEFORE_NAT_UNKNOWN], ids=lambda path: path.stem)
 def test_the_kernel_said_the_same(capture: Path) -> None:
     node = Datapath(Host.load(PCAPS / "node.host"))
     contradictions = [played for played in Replay(node, open_capture(capture)) if played.differences]

@@ -59,10 +59,6 @@ def add_corners(world: World, recipe: dict[str, Any]) -> None:
     known = recipe["neighbours"]
     for address in rng.sample(sorted(known), len(known) // 5):
         del known[address]
-    for name in INTERFACES:
-        recipe["sysctl"][f"net.ipv4.neigh.{name}.retrans_time_ms"] = "60000"
-        if 6 in world.families:
-            recipe["sysctl"][f"net.ipv6.neigh.{name}.retrans_time_ms"] = "60000"
 
 
 def ipsets(world: World) -> str:

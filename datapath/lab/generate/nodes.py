@@ -51,8 +51,10 @@ def random_recipe(world: World) -> dict[str, Any]:
     if 6 in world.families:
         recipe["routes6"] = ["default via fd00:3::2", "fd00:5::/48 via fd00:2::3", "blackhole fd00:6::/48"]
         recipe["sysctl"] |= {"net.ipv6.conf.all.forwarding": rng.choice("1111110")}
-    for family in world.families.values():
+    for number, family in world.families.items():
         recipe["neighbours"] |= _neighbours(family)
+        # A neighbour that is not known is asked for once; to ask again would take the kernel's timers.
+        recipe["sysctl"] |= {f"net.ipv{number}.neigh.{name}.retrans_time_ms": "60000" for name in MACS}
     return recipe
 
 

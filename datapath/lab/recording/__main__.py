@@ -26,7 +26,8 @@ README = """\
 Real programs in namespaces, a real kernel between them: a node that balances services as kube-proxy's iptables rules do
 (`--probability`, `--random-fully`, marks and KUBE- chains). `python -m datapath.lab.recording pcaps` records them anew (root).
 `node.host/` is the node as the standard commands print it; `NAME.kernel/` is what the kernel said when NAME ended: its rules with
-counters and its connection table. A test replays each recording and expects the same.
+counters and its connection table. A test replays each recording and expects the same (but of `from-node`, whose packets nobody saw
+before NAT).
 
 | capture | what happens |
 |---|---|
