@@ -70,6 +70,10 @@ def sctp_table() -> str:
     """Both directions of the states of SCTP."""
     lines = ["| chunk | original direction | reply direction |", "|---|---|---|"]
     for chunk, original in SCTP_CHANGES["original"].items():
-        changes = (", ".join(text.replace(">", " → ") for text in cell.split()) or "stays" for cell in (original, SCTP_CHANGES["reply"][chunk]))
-        lines.append(f"| {chunk} | " + " | ".join(changes) + " |")
+        lines.append(f"| {chunk} | {changes(original)} | {changes(SCTP_CHANGES['reply'][chunk])} |")
     return "\n".join([*lines, ""])
+
+
+def changes(text: str) -> str:
+    """What a chunk changes, in words."""
+    return ", ".join(change.replace(">", " → ") for change in text.split()) or "stays"

@@ -15,7 +15,7 @@ SHORT = {"s": "src", "d": "dst", "r": "reply-src", "q": "reply-dst", "p": "proto
          "j": "any-nat"}
 ALIASES = {"orig-src": "src", "orig-dst": "dst", "proto": "protonum", "orig-port-src": "sport", "orig-port-dst": "dport",
            "icmpv6-type": "icmp-type", "icmpv6-code": "icmp-code", "icmpv6-id": "icmp-id"}
-OPTIONAL_ARGUMENT = ("src-nat", "dst-nat")
+OPTIONAL_ARGUMENT = ("src-nat", "dst-nat", "any-nat")
 NO_EFFECT = ("timeout", "output", "buffer-size")    # understood by -D, but they select nothing
 UNSUPPORTED = ("label", "secmark", "event-mask")
 PORT_OPTIONS = ("sport", "dport", "reply-port-src", "reply-port-dst")

@@ -8,7 +8,7 @@ from libc.string cimport memcpy, memset
 
 from datapath._core.conn cimport (
     IPS_ASSURED, IPS_CONFIRMED, IPS_COUNTED, IPS_DST_NAT, IPS_DST_NAT_DONE, IPS_DYING, IPS_IMPORTED, IPS_REPLY_ONLY,
-    IPS_SEEN_REPLY, IPS_SRC_NAT, IPS_SRC_NAT_DONE, CtEntry, CtTcp,
+    IPS_SEEN_REPLY, IPS_SRC_NAT, IPS_SRC_NAT_DONE, CtEntry, CtLink, CtTcp,
 )
 from datapath._core.conntrack cimport conntrack_confirm, conntrack_in
 from datapath._core.context cimport Walk
@@ -194,9 +194,10 @@ cdef int view_delete(Net* net, object ids) except -1:
 
 
 cdef dict view_stats(Net* net):
-    """What `conntrack -S` counts, and how many entries there are."""
+    """What `conntrack -S` counts, how many entries there are, and the memory that the table takes."""
     cdef Conntrack* table = <Conntrack*>net.conntrack
-    return {"entries": table.count, "found": table.stats.found, "invalid": table.stats.invalid, "insert": table.stats.insert,
+    cdef uint64_t memory = table.n_chunks * CT_CHUNK * sizeof(CtEntry) + (<uint64_t>sizeof(CtLink) << table.bits)
+    return {"entries": table.count, "memory": memory, "found": table.stats.found, "invalid": table.stats.invalid, "insert": table.stats.insert,
             "insert_failed": table.stats.insert_failed, "drop": table.stats.drop, "early_drop": table.stats.early_drop,
             "error": table.stats.error, "search_restart": table.stats.search_restart,
             "clash_resolve": table.stats.clash_resolve}
@@ -214,6 +215,7 @@ cdef tuple view_track(Net* net, const unsigned char[::1] packet, int hook, bint 
     pkt.len = <uint32_t>packet.shape[0]
     pkt.present = pkt.len
     pkt.family = packet[0] >> 4
+    net.calls += 1
     memset(&walk, 0, sizeof(Walk))
     walk.net = net
     walk.pkt = pkt
