@@ -62,10 +62,6 @@ class KernelRun:
             self._drops.close()
         self.node.close()
 
-    def restart_clock(self, seconds: float) -> None:
-        """It is now this many seconds after the start, whatever the clock says."""
-        self._start = time.monotonic_ns() - round(seconds * 1e9)
-
     def counters(self) -> Counters:
         """All counters now."""
         return {

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import random
 import time
-from dataclasses import replace
 from pathlib import Path
 
 from datapath.lab.case import Case
@@ -84,16 +83,15 @@ def play_timed(names: list[str], scratch: Path, packets: int) -> list[Case]:
     """Several cases whose packets come in groups some seconds apart; they wait together."""
     made = [random_case("timed", name) for name in names]
     with contextlib.ExitStack() as stack:
-        runs = [stack.enter_context(KernelRun(case, scratch / case.name, drops=True)) for case, _ in made]
+        runs = [stack.enter_context(KernelRun(case, scratch / case.name, clock=False, drops=True)) for case, _ in made]
         traffics = [random_traffic("timed", world) for _, world in made]
         start = time.monotonic()
         for seconds in GROUP_SECONDS:
             time.sleep(max(0.0, start + seconds - time.monotonic()))
             for run, traffic in zip(runs, traffics, strict=True):
                 traffic.entries = run.node.connections()
-                run.restart_clock(seconds)
                 for _ in range(packets // len(GROUP_SECONDS) // 2):
-                    traffic.learn(run.send(replace(traffic.next(), time_ns=seconds * 1_000_000_000)))
+                    traffic.learn(run.send(traffic.next()))
         for run in runs:
             run.finish()
     return [case for case, _ in made]

@@ -30,6 +30,10 @@ def damage(world: World, packet: CasePacket, traffic: Traffic) -> CasePacket:
         return replace(packet, data=head + bad_checksum(world, ip))
     if roll < 0.3:
         return _fragments(world, packet, head, bytes(ip), traffic)
+    if is_fragment(ip) and roll >= 0.6:
+        # Where the pieces of one packet have headers of different lengths, Linux cuts it again as the room before each
+        # piece in the driver's buffer allows, which is another matter than the packets'.
+        return packet
     if roll < 0.4:
         mac = world.rng.choice(("02:00:00:00:99:99", "ff:ff:ff:ff:ff:ff", "01:00:5e:00:00:05"))
         return replace(packet, data=bytes.fromhex(mac.replace(":", "")) + packet.data[6:])
@@ -44,6 +48,11 @@ def damage(world: World, packet: CasePacket, traffic: Traffic) -> CasePacket:
     if roll < 0.9:
         return traffic.error_about(packet) or packet
     return replace(packet, data=head + with_extension(world, ip) if version == 6 else packet.data + b"\0" * world.rng.randrange(1, 20))
+
+
+def is_fragment(ip: bytearray) -> bool:
+    """A piece of a packet."""
+    return bool(struct.unpack_from("!H", ip, 6)[0] & 0x3FFF) if ip[0] >> 4 == 4 else ip[6] == FRAGMENT
 
 
 def fix_header(ip: bytearray) -> bytes:
