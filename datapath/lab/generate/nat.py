@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import struct
 from dataclasses import dataclass
 
 from datapath.lab.case import CasePacket
-from datapath.lab.generate.build import ACK, ICMP, ICMPV6, SYN, TCP, UDP, Header, Segment, icmp, ip_packet, tcp, udp
+from datapath.lab.generate.build import ACK, ICMP, ICMPV6, SYN, TCP, UDP, Header, Segment, icmp, internet_sum, ip_packet, pseudo, tcp, udp
 from datapath.lab.generate.peers import SYN_OPTIONS
 from datapath.lab.generate.traffic import Traffic
 from datapath.lab.generate.world import INTERFACES, World
 
+GRE, SCTP, UDPLITE = 47, 132, 136
 SOURCE_PORTS = (7, 600, 2000, 2001, 40000)
 DESTINATION_PORTS = (53, 80, 8080)
 PORT_RANGES = ("2000", "8080", "7000-7001", "7000-7003", "1900-2100", "1-65535", "0", "500-530")
@@ -109,6 +111,37 @@ def netmap(world: World, family: int, ported: bool) -> str:
     return f"-j NETMAP --to {world.network(family) if world.chance(0.4) else world.rng.choice(list(world.families[family].nets.values()))}"
 
 
+def other_protocol(world: World, source: str, destination: str) -> tuple[int, bytes]:
+    """The number and the payload of SCTP, UDP-Lite, GRE with and without a key, ESP, or something unknown."""
+    rng = world.rng
+    ports = struct.pack("!HH", rng.choice(SOURCE_PORTS), rng.choice(DESTINATION_PORTS))
+    kind = rng.choice((SCTP, SCTP, UDPLITE, GRE, GRE, 50, 253))
+    if kind == SCTP:
+        init, data = struct.pack("!BBHIIHHI", 1, 0, 20, 7, 65535, 2, 2, 1), struct.pack("!BBHIHHI", 0, 3, 20, 1, 0, 0, 0) + b"data"
+        tag, chunk = rng.choice(((0, init), (7, data)))     # only an INIT has no verification tag
+        bare = ports + struct.pack("!II", tag, 0) + chunk
+        return kind, bare[:8] + crc32c(bare).to_bytes(4, "little") + bare[12:]
+    if kind == UDPLITE:
+        bare = ports + struct.pack("!HH", rng.choice((0, 8)), 0) + b"data"
+        covered = bare if bare[4:6] == b"\0\0" else bare[:8]
+        check = internet_sum(covered, pseudo(source, destination, UDPLITE, len(bare)))
+        return kind, bare[:6] + struct.pack("!H", check or 0xFFFF) + bare[8:]
+    if kind == GRE:
+        with_call_id = struct.pack("!HHHHI", 0x3001, 0x880B, 4, rng.randrange(3), 9) + b"data"   # PPTP
+        return kind, rng.choice((struct.pack("!HH", 0, 0x0800) + bytes(20), with_call_id))
+    return kind, ports + b"whatever"
+
+
+def crc32c(data: bytes) -> int:
+    """CRC-32C of SCTP, bit by bit (RFC 9260, appendix A)."""
+    crc = 0xFFFFFFFF
+    for byte in data:
+        crc ^= byte
+        for _ in range(8):
+            crc = (crc >> 1) ^ (0x82F63B78 if crc & 1 else 0)
+    return crc ^ 0xFFFFFFFF
+
+
 @dataclass
 class NatTraffic(Traffic):
     """New flows come from three neighbours per interface and from the node, with few ports; errors instead of damage."""
@@ -130,8 +163,11 @@ class NatTraffic(Traffic):
         return self.from_process(packet) if local else self.from_wire(interface, packet)
 
     def flow_between(self, source: str, destination: str) -> bytes:
-        """TCP, UDP or an echo."""
+        """TCP, UDP or an echo; now and then another protocol."""
         rng = self.world.rng
+        if self.world.chance(0.08):
+            protocol, payload = other_protocol(self.world, source, destination)
+            return ip_packet(Header(source, destination, protocol, 64, 0, rng.randrange(1, 65536)), payload)
         echo, request = (ICMPV6, 128) if ":" in source else (ICMP, 8)
         protocol = rng.choices((TCP, UDP, echo), (4, 5, 2))[0]
         sport, dport = rng.choice(SOURCE_PORTS), rng.choice(DESTINATION_PORTS)
