@@ -51,7 +51,8 @@ def random_case(kind: str, name: str) -> tuple[Case, World]:
     """A node and its rules, without packets yet."""
     rng = random.Random(f"{kind} {name}")
     world = World(rng)
-    families = rng.choices(((4,), (6,), (4, 6)), (5, 3, 2))[0]
+    # IPv6's redirects cannot be switched off, and their rate depends on the jiffy: over seconds that would blur the answer.
+    families = (4,) if kind == "timed" else rng.choices(((4,), (6,), (4, 6)), (5, 3, 2))[0]
     if 4 in families:
         world.families[4] = family4(rng.random() < 0.5)
     if 6 in families:
