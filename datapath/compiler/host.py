@@ -38,7 +38,8 @@ class CompiledHost:
     """Everything that `fib_load` takes.
 
     Routes: (family, table, prefix, length, type, tos, metric, scope, source, mtu, hop limit, preference, number in the
-    host's file, hops, made by the kernel); a hop: (device, gateway, gateway's family, flags, scope, weight).
+    host's file, hops, made by the kernel, prefix of the sources that it is for, its length); a hop: (device, gateway,
+    gateway's family, flags, scope, weight).
     """
 
     devices: tuple[CompiledDevice, ...]
@@ -162,6 +163,8 @@ def compile_route(route: Route, number: int, numbers: dict[str, int]) -> tuple[o
         route.family, route.table, address_bytes(route.destination.network_address), route.destination.prefixlen,
         ROUTE_TYPES[route.type], route.tos, route.metric, route.scope, address_bytes(route.source), route.mtu,
         route.hop_limit, route.preference, number, hops, route.protocol == "kernel",
+        address_bytes(None if route.for_sources is None else route.for_sources.network_address),
+        0 if route.for_sources is None else route.for_sources.prefixlen,
     )
 
 

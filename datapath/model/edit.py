@@ -102,7 +102,7 @@ def identity(route: Route) -> tuple[object, ...]:
 
 def route_key(route: Route) -> tuple[object, ...]:
     """What makes two routes the same for `ip route add`."""
-    return (route.family, route.table, route.destination, route.tos if route.family == 4 else 0, route.metric)
+    return (route.family, route.table, route.destination, route.tos if route.family == 4 else 0, route.metric, route.for_sources)
 
 
 def without_address(host: Host, address: Address) -> Host:
@@ -228,6 +228,8 @@ def without_route(host: Host, pattern: Route, given: frozenset[str]) -> Host:
     """`ip route del`: the first route with the destination and table, and what else was given."""
     for n, route in enumerate(host.routes):
         if (route.family, route.table, route.destination) != (pattern.family, pattern.table, pattern.destination):
+            continue
+        if route.for_sources != pattern.for_sources:
             continue
         compared = ("tos", "metric", "type", "source", "scope") if route.family == 4 else ("metric", "source")
         if any(getattr(route, name) != getattr(pattern, name) for name in compared if name in given):

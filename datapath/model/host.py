@@ -98,8 +98,7 @@ class Route:
     mtu: int = 0
     mtu_locked: bool = False
     hop_limit: int = 0
-    blackhole_nexthop: bool = False     # its nexthop object (`nhid`) swallows packets
-    line: int | None = None         # where it stood, when it came from a file
+    for_sources: IpNetwork | None = None    # IPv6: it holds for packets from these (`from`)
 
 
 @dataclass(frozen=True, slots=True)

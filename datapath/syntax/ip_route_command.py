@@ -61,6 +61,9 @@ def parse_route(words: Words, family: int) -> tuple[Route, frozenset[str]]:
                 parse_hop_word(word, words, single)
             given.add("next_hops")
             continue
+        if word == "from" and family == 6:
+            found["for_sources"] = words.prefix("from", family)
+            continue
         name, value = parse_route_option(word, words)
         if name:
             found[name] = value

@@ -37,9 +37,6 @@ def parse_route(entry: Entry, family: int) -> Route:
     kind = entry.text("type", "unicast")
     if kind not in ROUTE_TYPES:
         raise entry.error(f"'type' is {kind!r}: expected one of {', '.join(ROUTE_TYPES)}")
-    if entry.has("from"):
-        what = f"a route that depends on the source (from {entry.text('from')})"
-        raise UnsupportedFeatureError(f"{entry.what}: {what} is not emulated", entry.source)
     metrics = Entry(dict(pair for item in entry.entries("metrics", "metrics") for pair in item.fields.items()), entry.what, entry.source)
     return Route(
         family=family,
@@ -56,7 +53,7 @@ def parse_route(entry: Entry, family: int) -> Route:
         mtu=metrics.number("mtu", default=0),
         mtu_locked="mtu" in str(metrics.fields.get("lock", "")),
         hop_limit=metrics.number("hoplimit", 255, default=0),
-        blackhole_nexthop=kind == "blackhole" and entry.has("nhid"),
+        for_sources=entry.network("from", family) if entry.has("from") and family == 6 else None,
     )
 
 

@@ -2,14 +2,14 @@
 from libc.errno cimport EACCES, EAGAIN, EHOSTUNREACH, EINVAL
 from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free
-from libc.string cimport memcpy, memset
+from libc.string cimport memcmp, memcpy, memset
 
 from datapath._core.context cimport Net
 from datapath._core.fib cimport RTN_BLACKHOLE, RTN_PROHIBIT, RTN_THROW, RTN_UNICAST, RTN_UNREACHABLE
 from datapath._core.device cimport DeviceAddress
 from datapath._core.fib_table cimport (
     CACHE_PLACES, HOP_DEAD, Fib, FibFamily, FibHop, FibLeaf, FibRoute, FibRule, FibTable, HeldAddress, RouteCacheEntry, address_hash,
-    leaf_hash,
+    leaf_hash, same_sources,
 )
 from datapath._core.tuples cimport Addr, addr_equal
 
@@ -133,10 +133,10 @@ cdef int family_load(FibFamily* fib, int family, object compiled) except -1:
 cdef int route_load(FibFamily* fib, tuple compiled, int table) except -1:
     cdef FibRoute* route = &fib.routes[fib.n_routes]
     cdef FibLeaf* leaf
-    cdef bytes prefix, source
+    cdef bytes prefix, source, sources
     cdef Addr address
     cdef uint64_t at = 0
-    family, number, prefix, length, kind, tos, metric, scope, source, mtu, hop_limit, preference, file_number, hops, by_kernel = compiled
+    family, number, prefix, length, kind, tos, metric, scope, source, mtu, hop_limit, preference, file_number, hops, by_kernel, sources, length6 = compiled
     route.table = number
     route.prefix = length
     route.type = kind
@@ -150,6 +150,8 @@ cdef int route_load(FibFamily* fib, tuple compiled, int table) except -1:
     route.kernel = by_kernel
     route.error = type_error(route.type)
     memcpy(&route.source, <const char*>source, 16)
+    memcpy(&route.from_prefix, <const char*>sources, 16)
+    route.from_length = length6
     memcpy(&address, <const char*>prefix, 16)
     route.first_hop = fib.n_hops
     hops_load(fib, route, hops)
@@ -174,7 +176,7 @@ cdef int route_load(FibFamily* fib, tuple compiled, int table) except -1:
 
 
 cdef void route_insert(FibFamily* fib, FibLeaf* leaf, FibRoute* route) noexcept:
-    """Into its leaf: by table (local before main), type of service, metric, order in the file (fib_find_alias, fib6_add_rt2node)."""
+    """Into its leaf: by table (local before main), type of service, sources, metric, order in the file (fib_find_alias, fib6_add_rt2node)."""
     cdef int32_t* link = &leaf.first
     cdef FibRoute* other
     while link[0] >= 0:
@@ -184,6 +186,12 @@ cdef void route_insert(FibFamily* fib, FibLeaf* leaf, FibRoute* route) noexcept:
                 break
         elif other.tos != route.tos:
             if other.tos < route.tos:
+                break
+        elif other.from_length != route.from_length:
+            if other.from_length < route.from_length:
+                break
+        elif not same_sources(other, route):
+            if memcmp(&other.from_prefix, &route.from_prefix, 16) > 0:
                 break
         elif other.metric > route.metric:
             break

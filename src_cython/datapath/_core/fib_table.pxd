@@ -7,7 +7,7 @@ from libc.stdint cimport int8_t, int32_t, uint8_t, uint16_t, uint32_t, uint64_t
 
 from datapath._core.context cimport Net
 from datapath._core.fib cimport Flow
-from datapath._core.tuples cimport Addr
+from datapath._core.tuples cimport Addr, addr_equal
 
 
 cdef enum HopFlag:
@@ -55,6 +55,8 @@ cdef struct FibRoute:  # struct fib_alias with fib_info, struct fib6_info
     uint32_t mtu
     int32_t number          # in the host's file
     Addr source             # zero: no hint
+    Addr from_prefix        # IPv6: the sources that it is for (a subtree's node); all with length 0
+    uint8_t from_length
     uint8_t type            # RouteType
     uint8_t tos
     uint8_t scope
@@ -162,6 +164,10 @@ cdef inline uint64_t address_hash(const Addr* addr, uint64_t salt) noexcept nogi
     cdef uint64_t h = (addr.q[0] ^ salt) * <uint64_t>0x9E3779B97F4A7C15
     h = (h ^ (h >> 29) ^ addr.q[1]) * <uint64_t>0xBF58476D1CE4E5B9
     return h ^ (h >> 32)
+
+
+cdef inline bint same_sources(const FibRoute* a, const FibRoute* b) noexcept nogil:
+    return a.from_length == b.from_length and addr_equal(&a.from_prefix, &b.from_prefix)
 
 
 cdef inline uint64_t leaf_hash(const Addr* prefix, uint16_t table, uint16_t length) noexcept nogil:

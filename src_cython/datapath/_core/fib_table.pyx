@@ -29,6 +29,10 @@ cdef void masks_fill() noexcept:
 masks_fill()
 
 
+cdef inline bint masked_equal(const Addr* a, const Addr* value, const Addr* mask) noexcept nogil:
+    return not ((a.q[0] ^ value.q[0]) & mask.q[0] or (a.q[1] ^ value.q[1]) & mask.q[1])
+
+
 cdef inline const FibLeaf* leaf_find(const FibFamily* fib, const Addr* address, uint16_t table, uint16_t length) noexcept nogil:
     """The prefix of that length around the address, NULL."""
     cdef Addr prefix
@@ -104,17 +108,20 @@ cdef inline int hop_score6(Net* net, const FibRoute* route, const FibHop* hop, i
     return score | (route.preference + 2) << 2
 
 
-cdef bint leaf_select6(Net* net, const FibFamily* fib, const FibLeaf* leaf, int32_t oif, uint32_t flags, FibResult* result) noexcept nogil:
-    """find_rr_leaf: the best next hop of the lowest metric that has one; when none has, the best of all the rest."""
-    cdef int32_t at = leaf.first
-    cdef uint32_t metric = fib.routes[at].metric
+cdef bint routes_select6(Net* net, const FibFamily* fib, int32_t at, int32_t oif, uint32_t flags, FibResult* result) noexcept nogil:
+    """find_rr_leaf: the best next hop of the lowest metric that has one; when none has, the best of all the rest.
+
+    `at` is the first of the routes to one destination for the same sources.
+    """
+    cdef const FibRoute* first = &fib.routes[at]
+    cdef uint32_t metric = first.metric
     cdef bint same_metric = True
     cdef int best = -1
     cdef int score
     cdef uint32_t h
     cdef const FibRoute* route
     cdef const FibHop* hop
-    while at >= 0:
+    while at >= 0 and same_sources(&fib.routes[at], first):
         route = &fib.routes[at]
         if same_metric and route.metric != metric:
             if best >= 0:
@@ -144,19 +151,18 @@ cdef bint device_has_address6(Net* net, int32_t dev, const Addr* address) noexce
     return False
 
 
-cdef bint leaf_device_match6(Net* net, const FibFamily* fib, const FibLeaf* leaf, const Flow* flow, uint32_t flags, FibResult* result) noexcept nogil:
+cdef bint routes_device_match6(Net* net, const FibFamily* fib, int32_t at, const Flow* flow, uint32_t flags, FibResult* result) noexcept nogil:
     """rt6_device_match: the first route over the device asked for, or over one that has the source; else the first route."""
-    cdef const FibRoute* first = &fib.routes[leaf.first]
+    cdef const FibRoute* first = &fib.routes[at]
     cdef const FibRoute* route = first
     cdef const FibHop* hop = &fib.hops[first.first_hop]
-    cdef int32_t at = leaf.first
     cdef uint32_t h
     result.route = first
     result.hop = hop
     result.type = first.type
     if flow.oif < 0 and addr_is_zero(&flow.src) and not hop.flags & HOP_DEAD:
         return True
-    while at >= 0:
+    while at >= 0 and same_sources(&fib.routes[at], first):
         route = &fib.routes[at]
         for h in range(route.n_hops):
             hop = &fib.hops[route.first_hop + h]
@@ -173,21 +179,48 @@ cdef bint leaf_device_match6(Net* net, const FibFamily* fib, const FibLeaf* leaf
     return not fib.hops[first.first_hop].flags & HOP_DEAD
 
 
+cdef bint has_group(const FibFamily* fib, int32_t at, const Addr* src) noexcept nogil:
+    """Whether some routes to the destination are for a prefix of sources that holds src."""
+    while at >= 0 and fib.routes[at].from_length:
+        if masked_equal(src, &fib.routes[at].from_prefix, &MASKS[fib.routes[at].from_length]):
+            return True
+        at = fib.routes[at].next
+    return False
+
+
 cdef int table_find6(Net* net, const FibFamily* fib, int32_t table, const Flow* flow, uint32_t flags, FibResult* result) noexcept nogil:
-    """0, or the errno of the route's type; ENETUNREACH without a route (the null entry), EAGAIN for throw."""
+    """0, or the errno of the route's type; ENETUNREACH without a route (the null entry), EAGAIN for throw.
+
+    Routes for some sources go before those for all, the longest prefix of sources first. A destination that has some,
+    none of them for this source, is passed over with all its routes, unless a longer prefix was looked at in vain
+    (fib6_node_lookup_1 leaves the node, fib6_backtrack does not) or it is the default.
+    """
     cdef uint32_t i
+    cdef int32_t at
     cdef const FibLeaf* leaf
+    cdef const FibRoute* first
     cdef bint found = False
+    cdef bint began = False
     for i in range(fib.tables[table].n_lengths):
         leaf = leaf_find(fib, &flow.dst, <uint16_t>table, fib.tables[table].lengths[i])
         if leaf == NULL:
             continue
-        if flags & LOOKUP_DEVICE_MATCH:
-            found = leaf_device_match6(net, fib, leaf, flow, flags, result)
-        else:
-            found = leaf_select6(net, fib, leaf, flow.iif if flags & LOOKUP_INPUT else flow.oif, flags, result)
-        if found:
-            return result.route.error
+        at = leaf.first
+        if fib.routes[at].from_length and not began and leaf.length and not has_group(fib, at, &flow.src):
+            continue
+        began = True
+        while at >= 0:
+            first = &fib.routes[at]
+            found = False
+            if masked_equal(&flow.src, &first.from_prefix, &MASKS[first.from_length]):
+                if flags & LOOKUP_DEVICE_MATCH:
+                    found = routes_device_match6(net, fib, at, flow, flags, result)
+                else:
+                    found = routes_select6(net, fib, at, flow.iif if flags & LOOKUP_INPUT else flow.oif, flags, result)
+            if found:
+                return result.route.error
+            while at >= 0 and same_sources(&fib.routes[at], first):
+                at = fib.routes[at].next
     result.route = NULL
     result.hop = NULL
     return ENETUNREACH
@@ -208,10 +241,6 @@ cdef int fib_table_find(Net* net, uint8_t family, int32_t table, const Flow* flo
 
 
 # ---- Policy rules -------------------------------------------------------------------------------------------
-
-cdef inline bint masked_equal(const Addr* a, const Addr* value, const Addr* mask) noexcept nogil:
-    return not ((a.q[0] ^ value.q[0]) & mask.q[0] or (a.q[1] ^ value.q[1]) & mask.q[1])
-
 
 cdef bint rule_fits(const FibRule* rule, const Flow* flow, uint32_t flags) noexcept nogil:
     """fib_rule_match with fib4_rule_match and fib6_rule_match, without the negation."""
