@@ -10,6 +10,7 @@ from datapath.compiler.host import compile_host
 from datapath.engine.conntrack import ConntrackTable
 from datapath.engine.decode import Decoder, drop_reason_name
 from datapath.engine.host import Host
+from datapath.engine.ipsets import IpSets
 from datapath.engine.recent import load_recent, recent_files
 from datapath.engine.rulesets import Rulesets
 from datapath.engine.transit import Transit
@@ -47,6 +48,7 @@ class Datapath:
         self._core.answer = answer
         self._core.load_host(compile_host(host))
         self._devices = {link.name: number for number, link in enumerate(host.links)}
+        self._ipsets = IpSets(self._core, host)
         for compiled in self._rulesets.load(host):
             self._core.load_program(compiled.family, compiled)
         self._conntrack = ConntrackTable(self._core, host)
@@ -135,8 +137,8 @@ class Datapath:
         self._change(self._host.after_ip(command))
 
     def ipset(self, command: str) -> None:
-        """An `ipset` command."""
-        raise UnsupportedFeatureError(f"ipset {command}: ipsets are not emulated yet")
+        """An `ipset` command: create, add, del, flush or destroy, with its arguments."""
+        self._ipsets.command(command)
 
     def ipvsadm(self, command: str) -> None:
         """An `ipvsadm` command."""

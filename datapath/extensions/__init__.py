@@ -41,6 +41,7 @@ from datapath.extensions.matches.recent import Recent
 from datapath.extensions.matches.rpfilter import Rpfilter
 from datapath.extensions.matches.rt import Rt
 from datapath.extensions.matches.sctp import Sctp
+from datapath.extensions.matches.set import Set
 from datapath.extensions.matches.state import State
 from datapath.extensions.matches.statistic import Statistic
 from datapath.extensions.matches.tcp import Tcp
@@ -100,6 +101,7 @@ MATCHES: tuple[type[Match], ...] = (
     Rpfilter,
     Rt,
     Sctp,
+    Set,
     State,
     Statistic,
     Tcp,

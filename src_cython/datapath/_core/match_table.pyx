@@ -1,4 +1,5 @@
 """The one table of matches: a name that Match.lower uses, what evaluates it, and the size of its payload."""
+from datapath._core.ipset cimport set_find
 from datapath._core.match_base cimport OpHeader
 from datapath._core.matches.addrtype cimport AddrtypeMatch, match_addrtype
 from datapath._core.matches.ah cimport AhMatch, match_ah
@@ -26,6 +27,7 @@ from datapath._core.matches.recent cimport RecentMatch, match_recent
 from datapath._core.matches.rpfilter cimport RpfilterMatch, match_rpfilter
 from datapath._core.matches.rt cimport RtMatch, match_rt
 from datapath._core.matches.sctp cimport SctpMatch, match_sctp
+from datapath._core.matches.set cimport SetMatch, match_set
 from datapath._core.matches.statistic cimport StatisticMatch, match_statistic
 from datapath._core.matches.tcp cimport TcpMatch, match_tcp
 from datapath._core.matches.tos cimport TosMatch, match_tos
@@ -45,19 +47,41 @@ cdef void enter(str name, MatchFunction function, size_t size) except *:
 
 
 cdef int match_bind(Net* net, void* payload, str namespace, str name) except -1:
-    """Join a match to what it shares with others on this node: 1 when that is done, 0 when `namespace` is not of a match."""
-    cdef RecentMatch* recent
-    if namespace != "recent":
+    """Join a match to what it shares with others on this node: 1 when that is done, 0 when `namespace` is not of a match.
+
+    Raises LookupError for a set that does not exist.
+    """
+    if namespace == "recent":
+        bind_recent(net, <RecentMatch*>payload, name)
+    elif namespace == "set":
+        bind_set(net, <SetMatch*>payload, name)
+    else:
         return 0
-    recent = <RecentMatch*>payload
-    recent.table = recent_bind(net, name, recent.mask, recent.hits)
     return 1
+
+
+cdef int bind_recent(Net* net, RecentMatch* recent, str name) except -1:
+    recent.table = recent_bind(net, name, recent.mask, recent.hits)
+    return 0
+
+
+cdef int bind_set(Net* net, SetMatch* match, str name) except -1:
+    match.ipset = set_find(net, name)
+    if match.ipset == NULL:
+        raise LookupError(f"set {name} does not exist")
+    match.ipset.refs += 1
+    return 0
 
 
 cdef void match_release(OpHeader* op) noexcept nogil:
     """Let go of what match_bind has joined, when the rule is taken away."""
+    cdef SetMatch* match
     if op.run == <MatchFunction>match_recent:
         recent_release((<RecentMatch*>(op + 1)).table)
+    elif op.run == <MatchFunction>match_set:
+        match = <SetMatch*>(op + 1)
+        if match.ipset != NULL:
+            match.ipset.refs -= 1
 
 
 enter("addrtype", match_addrtype, sizeof(AddrtypeMatch))
@@ -88,6 +112,7 @@ enter("recent", match_recent, sizeof(RecentMatch))
 enter("rpfilter", match_rpfilter, sizeof(RpfilterMatch))
 enter("rt", match_rt, sizeof(RtMatch))
 enter("sctp", match_sctp, sizeof(SctpMatch))
+enter("set", match_set, sizeof(SetMatch))
 enter("statistic", match_statistic, sizeof(StatisticMatch))
 enter("tcp", match_tcp, sizeof(TcpMatch))
 enter("tos", match_tos, sizeof(TosMatch))

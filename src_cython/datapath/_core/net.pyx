@@ -17,6 +17,7 @@ from datapath._core.nat_source cimport nat_free, nat_init, nat_rules
 from datapath._core.conntrack cimport conntrack_free, conntrack_init
 from datapath._core.ct_view cimport view_delete, view_entries, view_load, view_start, view_stats, view_track
 from datapath._core.offload cimport offload_allow
+from datapath._core.ipset cimport set_add, set_create, set_delete, set_destroy, set_flush, sets_export, sets_free, sets_start
 from datapath._core.output cimport outputs_free, outputs_init, outputs_take
 from datapath._core.packet cimport Packet, packet_ip
 from datapath._core.pool cimport packet_free, packet_new, packet_reserve, pool_free, pool_in_use, pool_init
@@ -72,6 +73,7 @@ cdef class NetNamespace:
         backlog_free(&self.net)
         program_free(&self.net)
         recent_free(&self.net)
+        sets_free(&self.net)
         outputs_free(&self.net)
         conntrack_free(&self.net)
         pool_free(&self.net)
@@ -249,6 +251,30 @@ cdef class NetNamespace:
         """Fill a list of the recent match that a loaded rule refers to; stamps count from the first packet, in jiffies."""
         recent_import(&self.net, name, entries)
 
+    def create_set(self, dict given not None) -> None:
+        """A new, empty IP set (datapath.model.ipset.IpSet.compiled). Raises ValueError when the name is taken."""
+        set_create(&self.net, given)
+
+    def add_to_set(self, str name not None, rows) -> None:
+        """Add elements (datapath.model.ipset.Element.row), or put them in the place of equal ones."""
+        set_add(&self.net, name, rows)
+
+    def delete_from_set(self, str name not None, rows) -> int:
+        """Take elements out; how many were there."""
+        return set_delete(&self.net, name, rows)
+
+    def flush_set(self, str name not None) -> None:
+        """Take all elements out."""
+        set_flush(&self.net, name)
+
+    def destroy_set(self, str name not None) -> None:
+        """Take a set away. Raises ValueError when a rule or a list refers to it."""
+        set_destroy(&self.net, name)
+
+    def sets(self) -> dict:
+        """The elements of each set as they stand now (ipset.pyx, sets_export)."""
+        return sets_export(&self.net)
+
     def conntrack_entries(self) -> list:
         """The connections, oldest first, as rows (ct_view.pyx)."""
         return view_entries(&self.net)
@@ -354,6 +380,7 @@ cdef class NetNamespace:
             walk_advance(&self.net, now_ns)
         view_start(&self.net)
         recent_start(&self.net)
+        sets_start(&self.net)
         return 0
 
     cdef Packet* _packet(self, const uint8_t[::1] data, wire_length, mark) except NULL:
