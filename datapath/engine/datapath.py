@@ -42,13 +42,13 @@ class Datapath:
         self, host: Host, *, seed: int = 0, kernel: str | None = None, lenient: bool = False, answer: bool = False, why: bool = False
     ) -> None:
         self._host = host
-        self._rulesets = Rulesets(lenient)
         self._core = NetNamespace(seed=seed, kernel=kernel_version(kernel) if kernel else host.kernel)
         self._core.record_level = RecordLevel.RECORD_WHY if why else RecordLevel.RECORD_STEPS
         self._core.answer = answer
         self._core.load_host(compile_host(host))
         self._devices = {link.name: number for number, link in enumerate(host.links)}
         self._ipsets = IpSets(self._core, host)
+        self._rulesets = Rulesets(lenient, self._ipsets.check)
         for compiled in self._rulesets.load(host):
             self._core.load_program(compiled.family, compiled)
         self._conntrack = ConntrackTable(self._core, host)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from datapath._core.net import NetNamespace
+from datapath.compiler.program import CompiledRuleset
 from datapath.errors import RulesetError, RulesetSyntaxError
+from datapath.extensions.matches.set import Set
 from datapath.model.host import Host
 from datapath.model.ipset import IpSet
 from datapath.syntax.ipset_save import parse_add, parse_create, parse_ipset_save, split_words
@@ -12,7 +14,7 @@ FILE = "ipset-save.txt"
 
 
 class IpSets:
-    """The sets of one node. They must be loaded before the rules that refer to them."""
+    """The sets of one node. They are loaded before the rules that refer to them."""
 
     def __init__(self, core: NetNamespace, host: Host) -> None:
         """Take over those of the host's ipset-save.txt. Raises InputError for a line that makes no sense."""
@@ -48,6 +50,23 @@ class IpSets:
             self.destroy(self.existing(arguments[0]).name)
         else:
             raise RulesetSyntaxError(f"ipset {text}: expected create, add, del, flush or destroy with its arguments")
+
+    def check(self, compiled: CompiledRuleset, source: str) -> None:
+        """Refuse rules that refer to a set which is not there or of the other family. Raises RulesetError with the line."""
+        for table in compiled.tables:
+            for chain in table.model.chains.values():
+                for rule in chain.rules:
+                    for match in rule.matches:
+                        if isinstance(match, Set):
+                            self.check_reference(match.name, compiled.family, source, rule.line)
+
+    def check_reference(self, name: str, family: int, source: str, line: int | None) -> None:
+        """One rule's reference."""
+        ipset = self._sets.get(name)
+        if ipset is None:
+            raise RulesetError(f"set {name} does not exist", source, line)
+        if ipset.family not in (0, family):
+            raise RulesetError(f"the protocol family of set {name} is IPv{ipset.family}, which is not applicable", source, line)
 
     def destroy(self, name: str) -> None:
         """Take a set away that nothing refers to."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from datapath.compiler.program import CompiledRuleset, compile_ruleset
@@ -23,8 +23,9 @@ Counters = Mapping[str, tuple[int, int]]
 class Rulesets:
     """The models that the loaded programs were made from."""
 
-    def __init__(self, lenient: bool) -> None:
-        self._lenient = lenient
+    def __init__(self, lenient: bool, check: Callable[[CompiledRuleset, str], None]) -> None:
+        """`check` refuses compiled rules that the node has not what they refer to for; it is told the file's name."""
+        self._lenient, self._check = lenient, check
         self._models: dict[tuple[int, bool], Ruleset] = {}
 
     def load(self, host: Host) -> list[CompiledRuleset]:
@@ -35,6 +36,7 @@ class Rulesets:
                 model = parse_ruleset(host.texts[file], family, file, lenient=self._lenient)
                 self._models[family, legacy] = model
                 compiled.append(compile_ruleset(model, counters=True, legacy=legacy))
+                self._check(compiled[-1], file)
         return compiled
 
     def restore(self, text: str, family: int, *, noflush: bool, counters: bool, live: Counters) -> CompiledRuleset:
@@ -44,6 +46,7 @@ class Rulesets:
         after = restore(base, text, noflush=noflush, counters=counters, source="restore", lenient=self._lenient)
         changed = {name: table for name, table in after.tables.items() if base.tables.get(name) is not table}
         compiled = compile_ruleset(Ruleset(family, changed, after.source), counters=noflush or counters)
+        self._check(compiled, "restore")
         self._models[family, False] = after
         return compiled
 

@@ -13,6 +13,7 @@ import pytest
 from datapath.compiler.program import compile_ruleset
 from datapath.errors import DatapathError
 from datapath.syntax.iptables_save import format_ruleset, parse_ruleset
+from tests.unit.extension_examples import SETS
 from tests.unit.test_match_spellings import printed_lines, refused_lines, save_text, spellings
 
 NAMESPACE = "datapath-spellings"
@@ -28,6 +29,7 @@ ACCEPTED_BY_NFT_ONLY = {
 def namespace() -> Iterator[str]:
     subprocess.run(["ip", "netns", "del", NAMESPACE], check=False, capture_output=True)
     subprocess.run(["ip", "netns", "add", NAMESPACE], check=True)
+    subprocess.run(["ip", "netns", "exec", NAMESPACE, "ipset", "restore"], input=SETS, text=True, check=True)
     yield NAMESPACE
     subprocess.run(["ip", "netns", "del", NAMESPACE], check=False)
 

@@ -7,6 +7,8 @@ what a person may write to what iptables-save makes of it. `REFUSED` holds lines
 
 from __future__ import annotations
 
+SETS = "create ports bitmap:port range 0-65535 counters\ncreate members list:set counters\n"      # that the rules refer to
+
 MATCHES: dict[str, tuple[str, ...]] = {     # IPv4 and IPv6
     "tcp": (
         "-p tcp -m tcp --dport 80",
@@ -110,6 +112,18 @@ MATCHES: dict[str, tuple[str, ...]] = {     # IPv4 and IPv6
         "-m conntrack --ctorigdstport 0",
         "-m conntrack --ctstatus ASSURED",
         "-m conntrack --ctorigdstport 9:7",
+    ),
+    "set": (
+        "-m set --match-set ports dst",
+        "-m set ! --match-set ports src",
+        "-m set --match-set members src,dst,src",
+        "-m set --match-set members dst,dst --return-nomatch",
+        "-m set ! --match-set ports dst ! --update-counters",
+        "-m set --match-set members src ! --update-counters ! --update-subcounters",
+        "-m set --match-set ports dst --packets-eq 3 ! --bytes-eq 5",
+        "-m set --match-set ports dst ! --packets-eq 3 --bytes-eq 5",
+        "-m set --match-set ports dst --packets-lt 3 --bytes-gt 5",
+        "-m set --match-set ports dst --packets-gt 3 --bytes-lt 5",
     ),
     "state": (
         "-m state --state NEW",
@@ -375,6 +389,12 @@ MATCHES_IPV6: dict[str, tuple[str, ...]] = {
 }
 
 SPELLINGS: dict[str, str] = {       # IPv4 and IPv6
+    "-m set --set ports dst":
+        "-m set --match-set ports dst",
+    "-m set --match-set ports dst --update-counters --update-subcounters":
+        "-m set --match-set ports dst",
+    "-m set --match-set members srcx,dsty":
+        "-m set --match-set members src,dst",
     "-p udp -m udp --dport 70000":
         "-p udp -m udp --dport 4464",
     "-p udp -m udp --sport :":
@@ -727,6 +747,15 @@ REFUSED: tuple[str, ...] = (     # IPv4 and IPv6
     "-m recent --rcheck --hitcount 65536",
     "-m recent --set --name a/b",
     "-m recent --set --name ..",
+    "-m set",
+    "-m set --match-set ports",
+    "-m set --match-set ports sideways",
+    "-m set --match-set ports src,dst,src,dst,src,dst,src",
+    "-m set --match-set ports dst --packets-eq 1 --packets-gt 0",
+    "-m set --match-set ports dst ! --packets-gt 0",
+    "-m set --match-set ports dst ! --return-nomatch",
+    "-m set --match-set ports dst --bytes-eq x",
+    "-m set --match-set a-name-of-more-than-thirty-one-characters dst",
     "-m rpfilter",
     "-t mangle -A FORWARD -m rpfilter",
     "-t nat -A PREROUTING -m rpfilter",

@@ -184,8 +184,9 @@ cdef bint mac_fits(SetElement* element, const uint8_t* mac) noexcept nogil:
     return memcmp(element.mac, mac, 6) == 0
 
 
-cdef int probe(IpSet* ipset, Walk* walk, const SetQuestion* question, const SetKey* key, const char* iface, const uint8_t* mac) noexcept nogil:
-    """The elements with exactly this key."""
+cdef int probe(IpSet* ipset, Walk* walk, const SetQuestion* question, const SetKey* key, const char* iface, const uint8_t* mac,
+               bint* owned) noexcept nogil:
+    """The elements with exactly this key. *owned: the network is there, if for other interfaces only."""
     cdef int32_t i = ipset.buckets[key_hash(key) & ipset.bucket_mask]
     cdef SetElement* element
     while i >= 0:
@@ -193,12 +194,14 @@ cdef int probe(IpSet* ipset, Walk* walk, const SetQuestion* question, const SetK
         i = element.next
         if memcmp(&element.key, key, sizeof(SetKey)):
             continue
+        owned[0] = iface != NULL
         if iface != NULL and not interface_fits(element, iface):
             continue
         if mac != NULL and not mac_fits(element, mac):
             continue
         if extensions_fit(ipset, element, walk, question):
             return SET_NOMATCH if element.nomatch else SET_YES
+        owned[0] = False
     return SET_NO
 
 
@@ -215,11 +218,12 @@ cdef void cut_to(Addr* addr, const Addr* whole, uint8_t length, uint8_t family) 
 
 
 cdef int test_networks(IpSet* ipset, Walk* walk, const SetQuestion* question, const SetKey* key, const char* iface) noexcept nogil:
-    """mtype_test_cidrs: every pair of prefix lengths in use, longest first."""
+    """mtype_test_cidrs: every pair of prefix lengths in use, longest first. A network that is there for other interfaces ends it."""
     cdef SetKey tried = key[0]
     cdef int first_nets = ipset.n_cidrs[0]
     cdef int second_nets = ipset.n_cidrs[1]
     cdef int i, j, answer
+    cdef bint owned = False
     for i in range(first_nets if first_nets else 1):
         if first_nets:
             tried.cidr = ipset.cidrs[0][i]
@@ -228,8 +232,8 @@ cdef int test_networks(IpSet* ipset, Walk* walk, const SetQuestion* question, co
             if second_nets:
                 tried.cidr2 = ipset.cidrs[1][j]
                 cut_to(&tried.ip2, &key.ip2, tried.cidr2, walk.family)
-            answer = probe(ipset, walk, question, &tried, iface, NULL)
-            if answer != SET_NO:
+            answer = probe(ipset, walk, question, &tried, iface, NULL, &owned)
+            if answer != SET_NO or owned:
                 return answer
     return SET_NO
 
@@ -262,6 +266,7 @@ cdef int set_test(IpSet* ipset, Walk* walk, const SetQuestion* question) noexcep
     cdef uint32_t number
     cdef bint has_iface = ipset.dimensions == 2 and ipset.fields[1] == FIELD_IFACE
     cdef bint owns_mac = ipset.bitmap and ipset.dimensions == 2
+    cdef bint owned = False
     if question.dimensions < ipset.dimensions or (ipset.family and ipset.family != walk.family):
         return SET_NO
     if ipset.fields[0] == FIELD_SET:
@@ -279,7 +284,7 @@ cdef int set_test(IpSet* ipset, Walk* walk, const SetQuestion* question) noexcep
     if ipset.n_cidrs[0] or ipset.n_cidrs[1]:
         answer = test_networks(ipset, walk, question, &key, iface if has_iface else NULL)
     else:
-        answer = probe(ipset, walk, question, &key, iface if has_iface else NULL, mac if owns_mac else NULL)
+        answer = probe(ipset, walk, question, &key, iface if has_iface else NULL, mac if owns_mac else NULL, &owned)
     if question.flags & SET_RETURN_NOMATCH and answer != SET_NO:
         return SET_YES if answer == SET_NOMATCH else SET_NO
     return SET_NO if answer == SET_NOMATCH else answer
