@@ -13,7 +13,7 @@ from datapath._core.output cimport OutputFrame, Outputs
 from datapath._core.packet cimport Packet
 from datapath._core.pool cimport packet_free, packet_new, packet_reserve
 from datapath._core.recent cimport recent_start
-from datapath._core.record cimport RECORD_NOTHING, RECORD_PATH, recorder_begin
+from datapath._core.record cimport RECORD_NOTHING, RECORD_PATH, recorder_begin, recorder_path
 from datapath._core.walk cimport walk_advance, walk_receive
 
 cdef enum:
@@ -198,7 +198,7 @@ cdef class BulkPlayer:
     cdef int note_path(self) noexcept nogil:
         """Keep the number of the way that the packet took; a new way is stored with its steps. -1: no memory."""
         cdef Paths* paths = &self.paths
-        cdef uint64_t hash = self.net.recorder.hash
+        cdef uint64_t hash = recorder_path(&self.net.recorder)
         cdef uint32_t at
         cdef Path* path
         if paths.count == paths.capacity and not paths_grow(paths):

@@ -207,7 +207,6 @@ cdef int run_target(Traversal* t, const Rule* rule, int32_t at, int32_t tried) n
         view_addresses(&t.view, walk.pkt)
     elif rec.level != RECORD_NOTHING and step < rec.count:
         rec.steps[step].arg = <uint8_t>verdict
-        rec.hash = (rec.hash ^ <uint64_t>verdict) * <uint64_t>0x9FB21C651E98DF25
     return verdict
 
 

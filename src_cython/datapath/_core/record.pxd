@@ -49,7 +49,7 @@ cdef struct Step:
     int32_t a
     int32_t b
     uint32_t depth          # 0: the packet itself; 1..: packets made on its account (errors, resets, loopback passes)
-    uint64_t value          # left out of the path's identity when the kind carries a detail
+    uint64_t value          # a detail, which differs between packets of one path, is 0 at RECORD_PATH
 
 
 cdef struct Rewrite:
@@ -66,7 +66,6 @@ cdef struct Recorder:
     uint32_t depth          # of the packet that walks now
     uint32_t count          # steps of the packet that walks now
     uint32_t capacity
-    uint64_t hash           # of the steps so far, without details
     Step* steps
     Rewrite* rewrites       # of the packet that walks now; only from RECORD_STEPS on
     uint32_t n_rewrites
@@ -88,7 +87,6 @@ cdef inline void recorder_begin(Recorder* rec) noexcept nogil:
     rec.n_rewrites = 0
     rec.text_used = 0
     rec.depth = 0
-    rec.hash = 0xCBF29CE484222325
 
 
 cdef inline void record(Recorder* rec, uint8_t kind, uint8_t hook, uint8_t table, uint8_t arg, int32_t a, int32_t b,
@@ -110,9 +108,20 @@ cdef inline void record(Recorder* rec, uint8_t kind, uint8_t hook, uint8_t table
     step.a = a
     step.b = b
     step.depth = rec.depth
-    step.value = value
-    rec.hash = (rec.hash ^ (<uint64_t>kind | <uint64_t>hook << 8 | <uint64_t>table << 16 | <uint64_t>arg << 24 | <uint64_t>a << 32)) * <uint64_t>0x100000001B3
-    rec.hash = (rec.hash ^ (<uint64_t>b | <uint64_t>rec.depth << 48)) * <uint64_t>0x9FB21C651E98DF25
-    rec.hash ^= rec.hash >> 29
-    if not detail:
-        rec.hash = (rec.hash ^ value) * <uint64_t>0x9FB21C651E98DF25
+    step.value = 0 if detail and rec.level == RECORD_PATH else value
+
+
+cdef inline uint64_t recorder_path(const Recorder* rec) noexcept nogil:
+    """The identity of the way that the packet took (RECORD_PATH): equal for equal steps, their details apart.
+
+    A step is three words that are multiplied independently of each other, so that it costs a few cycles.
+    """
+    cdef const uint64_t* words = <const uint64_t*>rec.steps
+    cdef uint64_t h = 0x243F6A8885A308D3
+    cdef uint32_t i
+    for i in range(rec.count):
+        h = (h ^ (words[0] * <uint64_t>0x9E3779B97F4A7C15 + words[1] * <uint64_t>0xC2B2AE3D27D4EB4F + words[2] * <uint64_t>0x165667B19E3779F9)) \
+            * <uint64_t>0xD6E8FEB86659FD93
+        h ^= h >> 32
+        words += 3
+    return h

@@ -17,7 +17,6 @@ cdef int recorder_init(Recorder* rec) except -1:
     rec.text = NULL
     rec.text_used = 0
     rec.text_size = 0
-    rec.hash = 0
     rec.capacity = FIRST_STEPS
     rec.steps = <Step*>malloc(FIRST_STEPS * sizeof(Step))
     if rec.steps == NULL:
