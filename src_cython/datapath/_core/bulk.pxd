@@ -2,6 +2,7 @@
 from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
 
 from datapath._core.context cimport Net
+from datapath._core.ct_ahead cimport CtAhead
 from datapath._core.net cimport NetNamespace
 from datapath._core.record cimport Step
 
@@ -42,6 +43,7 @@ cdef class BulkPlayer:
     cdef uint32_t unit_ns
     cdef uint64_t records, received, left, strangers
     cdef uint64_t outcomes[8]
+    cdef uint64_t look_ahead(self, CtAhead* ahead, const uint8_t* p, uint64_t size, uint64_t seen) noexcept nogil
     cdef int32_t find_device(self, const uint8_t* frame, uint32_t length) noexcept nogil
     cdef bint play_record(self, const uint8_t* frame, uint32_t caplen, uint32_t length, uint64_t time_ns) noexcept nogil
     cdef int note_path(self) noexcept nogil

@@ -7,6 +7,7 @@ that is what `datapath.capture.replay` is for.
 from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcmp, memcpy, memset
 
+from datapath._core.ct_ahead cimport AHEAD, ahead_see, ahead_step
 from datapath._core.ct_view cimport view_start
 from datapath._core.offload cimport offload_allow
 from datapath._core.output cimport OutputFrame, Outputs
@@ -109,7 +110,10 @@ cdef class BulkPlayer:
         cdef const uint8_t* p
         cdef uint64_t size = <uint64_t>data.shape[0]
         cdef uint64_t at = 0
+        cdef uint64_t seen = 0      # where the record begins that is looked at ahead of its turn
         cdef uint64_t time_ns = 0
+        cdef CtAhead ahead
+        cdef int i
         cdef uint32_t caplen = 0
         cdef bint ok = True
         cdef uint8_t level = self.net.recorder.level
@@ -117,8 +121,14 @@ cdef class BulkPlayer:
             return 0
         p = &data[0]
         self.net.recorder.level = RECORD_PATH if self.with_paths else RECORD_NOTHING
+        memset(&ahead, 0, sizeof(CtAhead))
+        for i in range(AHEAD):
+            seen = self.look_ahead(&ahead, p, size, seen)
+            ahead.place += 1
         with nogil:
             while at + RECORD_HEADER <= size:
+                seen = self.look_ahead(&ahead, p, size, seen)
+                ahead_step(self.net, &ahead)
                 caplen = load_u32(p + at + 8, self.swapped)
                 if caplen > RECORD_MAX:
                     ok = False
@@ -135,6 +145,17 @@ cdef class BulkPlayer:
         if not ok:
             raise ValueError(f"record {self.records + 1} claims {caplen} captured bytes: expected at most {RECORD_MAX}")
         return at
+
+    cdef uint64_t look_ahead(self, CtAhead* ahead, const uint8_t* p, uint64_t size, uint64_t seen) noexcept nogil:
+        """Let the lookup of a later record be prepared; where the next one begins."""
+        cdef uint32_t caplen
+        if seen + RECORD_HEADER > size:
+            return seen
+        caplen = load_u32(p + seen + 8, self.swapped)
+        if caplen > RECORD_MAX or seen + RECORD_HEADER + caplen > size:
+            return size
+        ahead_see(self.net, ahead, p + seen + RECORD_HEADER, caplen, self.link)
+        return seen + RECORD_HEADER + caplen
 
     cdef int32_t find_device(self, const uint8_t* frame, uint32_t length) noexcept nogil:
         """The device that a frame is for; NOT_PLAYED: one from the node itself."""

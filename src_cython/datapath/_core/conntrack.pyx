@@ -15,7 +15,7 @@ from datapath._core.ct_generic cimport track_generic, track_gre
 from datapath._core.ct_icmp cimport icmp_error, track_icmp, track_icmpv6
 from datapath._core.ct_sctp cimport track_sctp
 from datapath._core.ct_table cimport (
-    CT_CHUNK, entry_expired, entry_insert, entry_kill, entry_new, entry_put, table_find, table_find_other, table_free,
+    entry_expired, entry_insert, entry_kill, entry_new, entry_put, table_find, table_find_other, table_free,
     table_init, table_sweep,
 )
 from datapath._core.ct_tcp cimport track_tcp
@@ -343,7 +343,7 @@ cdef void conntrack_set_closing(Net* net, CtEntry* ct) noexcept nogil:
 
 
 cdef void conntrack_sweep(Net* net) noexcept nogil:
-    table_sweep(net, (<Conntrack*>net.conntrack).n_chunks * CT_CHUNK)
+    table_sweep(net, (<Conntrack*>net.conntrack).used)
 
 
 cdef CtEntry* conntrack_template(Net* net, uint16_t zone, uint16_t reply_zone) noexcept nogil:

@@ -7,7 +7,7 @@ from datapath._core.tuples cimport Tuple
 
 
 cdef enum:
-    CT_CHUNK = 1024         # entries allocated at once
+    CT_CHUNK = 8192         # entries allocated at once: 2 MB, a large page
 
 
 cdef struct Conntrack:
@@ -15,6 +15,7 @@ cdef struct Conntrack:
     uint32_t bits           # of the number of buckets
     uint32_t count          # entries that exist, in the table or on a packet (nf_conntrack_count)
     uint32_t n_chunks
+    uint32_t used           # slots that were ever given out; those behind have not been touched
     uint32_t swept          # slot that the sweep looks at next
     uint32_t next_id
     uint64_t seed

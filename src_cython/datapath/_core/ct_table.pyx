@@ -15,8 +15,12 @@ from datapath._core.nat_source cimport nat_source_unlink
 from datapath._core.nat_source cimport nat_source_unlink
 from datapath._core.tuples cimport tuple_equal, tuple_hash
 
-cdef extern from "stdlib.h" nogil:
-    int posix_memalign(void** memory, size_t alignment, size_t size)
+cdef extern from "<sys/mman.h>" nogil:
+    void* mmap(void* address, size_t length, int protection, int flags, int fd, long offset)
+    int munmap(void* address, size_t length)
+    int madvise(void* address, size_t length, int advice)
+    void* MAP_FAILED
+    int PROT_READ, PROT_WRITE, MAP_PRIVATE, MAP_ANONYMOUS, MADV_HUGEPAGE
 
 cdef enum:
     FIRST_BITS = 10
@@ -44,10 +48,10 @@ cdef void table_free(Net* net) noexcept nogil:
     cdef uint32_t slot
     if table == NULL:
         return
-    for slot in range(table.n_chunks * CT_CHUNK):
+    for slot in range(table.used):
         free(table_slot(table, slot).extra)
     for i in range(table.n_chunks):
-        free(table.chunks[i])
+        munmap(table.chunks[i], CT_CHUNK * sizeof(CtEntry))
     free(table.chunks)
     free(table.buckets)
     free(table)
@@ -59,7 +63,7 @@ cdef void table_clear(Net* net) noexcept nogil:
     cdef Conntrack* table = <Conntrack*>net.conntrack
     cdef CtEntry* ct
     cdef uint32_t slot
-    for slot in range(table.n_chunks * CT_CHUNK):
+    for slot in range(table.used):
         ct = table_slot(table, slot)
         if ct.refs and ct.status & IPS_CONFIRMED:
             entry_kill(net, ct)
@@ -70,26 +74,35 @@ cdef CtEntry* table_slot(const Conntrack* table, uint32_t slot) noexcept nogil:
 
 
 cdef bint grow_slab(Conntrack* table) noexcept nogil:
+    """A chunk more. Large pages where Linux has them: with small ones a large table costs a TLB miss for each packet.
+    A first chunk is not worth one, as most nodes of a test never fill it."""
     cdef CtEntry** chunks = <CtEntry**>realloc(table.chunks, (table.n_chunks + 1) * sizeof(CtEntry*))
-    cdef void* memory = NULL
-    cdef CtEntry* ct
-    cdef uint32_t i
+    cdef void* memory
     if chunks == NULL:
         return False
     table.chunks = chunks
-    if posix_memalign(&memory, 64, CT_CHUNK * sizeof(CtEntry)):
+    memory = aligned_chunk(table.n_chunks > 0)
+    if memory == NULL:
         return False
-    memset(memory, 0, CT_CHUNK * sizeof(CtEntry))
     chunks[table.n_chunks] = <CtEntry*>memory
     table.n_chunks += 1
-    i = CT_CHUNK
-    while i > 0:
-        i -= 1
-        ct = &chunks[table.n_chunks - 1][i]
-        ct.slot = (table.n_chunks - 1) * CT_CHUNK + i
-        ct.hash_next[0] = <CtLink><uintptr_t>table.unused
-        table.unused = ct
     return True
+
+
+cdef void* aligned_chunk(bint large_pages) noexcept nogil:
+    """Memory of a chunk's size at a multiple of it, all zero, not touched yet; NULL: there is none."""
+    cdef size_t size = CT_CHUNK * sizeof(CtEntry)
+    cdef uint8_t* memory = <uint8_t*>mmap(NULL, size * 2, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
+    cdef size_t before
+    if memory == <uint8_t*>MAP_FAILED:
+        return NULL
+    before = size - <uintptr_t>memory % size if <uintptr_t>memory % size else 0
+    if before:
+        munmap(memory, before)
+    munmap(memory + before + size, size - before)
+    if large_pages:
+        madvise(memory + before, size, MADV_HUGEPAGE)
+    return memory + before
 
 
 cdef CtEntry* entry_new(Net* net, const Tuple* tuple) noexcept nogil:
@@ -100,11 +113,16 @@ cdef CtEntry* entry_new(Net* net, const Tuple* tuple) noexcept nogil:
     table_sweep(net, SWEEP_SLOTS)
     if net.sysctl.ct_max and table.count >= net.sysctl.ct_max and not make_room(net, tuple):
         return NULL
-    if table.unused == NULL and not grow_slab(table):
-        return NULL
-    ct = table.unused
-    table.unused = <CtEntry*><uintptr_t>ct.hash_next[0]
-    slot = ct.slot
+    if table.unused != NULL:
+        ct = table.unused
+        table.unused = <CtEntry*><uintptr_t>ct.hash_next[0]
+        slot = ct.slot
+    else:
+        if table.used == table.n_chunks * CT_CHUNK and not grow_slab(table):
+            return NULL
+        slot = table.used
+        table.used += 1
+        ct = table_slot(table, slot)
     memset(ct, 0, sizeof(CtEntry))
     ct.slot = slot
     ct.refs = 1
@@ -122,7 +140,7 @@ cdef bint make_room(Net* net, const Tuple* tuple) noexcept nogil:
     cdef Conntrack* table = <Conntrack*>net.conntrack
     if table.full_ns != net.now_ns + 1:
         table.full_ns = net.now_ns + 1
-        table_sweep(net, table.n_chunks * CT_CHUNK)
+        table_sweep(net, table.used)
         if table.count < net.sysctl.ct_max:
             return True
     return early_drop(net, tuple_hash(tuple, table.seed))
@@ -235,7 +253,7 @@ cdef void rehash(Conntrack* table) noexcept nogil:
     free(table.buckets)
     table.buckets = larger
     table.bits += 1
-    for slot in range(table.n_chunks * CT_CHUNK):
+    for slot in range(table.used):
         ct = table_slot(table, slot)
         if ct.refs and ct.status & IPS_CONFIRMED and not ct.status & IPS_DYING:
             if not ct.status & IPS_REPLY_ONLY:
@@ -286,7 +304,7 @@ cdef CtEntry* table_find_other(Net* net, const Tuple* t, const CtEntry* ignored,
 cdef void table_sweep(Net* net, uint32_t slots) noexcept nogil:
     """Remove the expired among the next entries of the slab."""
     cdef Conntrack* table = <Conntrack*>net.conntrack
-    cdef uint32_t total = table.n_chunks * CT_CHUNK
+    cdef uint32_t total = table.used
     cdef CtEntry* ct
     cdef uint32_t i
     if slots > total:

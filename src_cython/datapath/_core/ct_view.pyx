@@ -13,7 +13,7 @@ from datapath._core.conn cimport (
 from datapath._core.conntrack cimport conntrack_confirm, conntrack_in
 from datapath._core.context cimport Walk
 from datapath._core.ct_table cimport (
-    CT_CHUNK, Conntrack, entry_expired, entry_insert, entry_kill, entry_new, entry_put, table_find, table_slot,
+    Conntrack, entry_expired, entry_insert, entry_kill, entry_new, entry_put, table_find, table_slot,
 )
 from datapath._core.ct_tcp cimport SIDE_BE_LIBERAL, SIDE_SACK_PERM, SIDE_WINDOW_SCALE
 from datapath._core.ct_tuple cimport tuple_invert
@@ -37,7 +37,7 @@ cdef list view_entries(Net* net):
     cdef CtEntry* ct
     cdef uint32_t slot
     cdef list rows = []
-    for slot in range(table.n_chunks * CT_CHUNK):
+    for slot in range(table.used):
         ct = table_slot(table, slot)
         if listed(net, ct):
             rows.append(entry_row(net, ct))
@@ -171,7 +171,7 @@ cdef void view_start(Net* net) noexcept nogil:
     if not table.waiting:
         return
     table.waiting = 0
-    for slot in range(table.n_chunks * CT_CHUNK):
+    for slot in range(table.used):
         ct = table_slot(table, slot)
         if ct.refs and ct.status & IPS_CONFIRMED:
             ct.timeout_ns += net.now_ns
@@ -186,7 +186,7 @@ cdef int view_delete(Net* net, object ids) except -1:
     cdef uint32_t slot
     cdef int deleted = 0
     cdef set wanted = set(ids)
-    for slot in range(table.n_chunks * CT_CHUNK):
+    for slot in range(table.used):
         ct = table_slot(table, slot)
         if listed(net, ct) and ct.id in wanted and entry_kill(net, ct):
             deleted += 1
@@ -196,7 +196,7 @@ cdef int view_delete(Net* net, object ids) except -1:
 cdef dict view_stats(Net* net):
     """What `conntrack -S` counts, how many entries there are, and the memory that the table takes."""
     cdef Conntrack* table = <Conntrack*>net.conntrack
-    cdef uint64_t memory = table.n_chunks * CT_CHUNK * sizeof(CtEntry) + (<uint64_t>sizeof(CtLink) << table.bits)
+    cdef uint64_t memory = table.used * sizeof(CtEntry) + (<uint64_t>sizeof(CtLink) << table.bits)
     return {"entries": table.count, "memory": memory, "found": table.stats.found, "invalid": table.stats.invalid, "insert": table.stats.insert,
             "insert_failed": table.stats.insert_failed, "drop": table.stats.drop, "early_drop": table.stats.early_drop,
             "error": table.stats.error, "search_restart": table.stats.search_restart,
