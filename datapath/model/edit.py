@@ -181,8 +181,9 @@ def with_route(host: Host, route: Route, how: str) -> Host:
         raise HostError(f"route {route.destination}: source {route.source} is no address of this host")
     same = [n for n, other in enumerate(host.routes) if route_key(other) == route_key(route)]
     routes = list(host.routes)
-    twin = any(host.routes[n].next_hops[:1] == route.next_hops[:1] for n in same)
-    if (how == "add" and same) or (route.family == 6 and how in ("append", "prepend") and twin):
+    twins = [n for n in same if is_twin(host.routes[n], route)]
+    later = route.family == 4 and how == "replace" and bool(twins) and twins[0] != same[0]
+    if (how == "add" and same) or (how in ("append", "prepend") and twins) or later:
         raise HostError(f"route {route.destination}: exists already in table {route.table}")
     if how == "change" and not same:
         raise HostError(f"route {route.destination}: no such route in table {route.table}")
@@ -195,6 +196,14 @@ def with_route(host: Host, route: Route, how: str) -> Host:
     else:
         routes.insert(same[-1] + 1 if same else len(routes), route)
     return replace(host, routes=tuple(routes))
+
+
+def is_twin(have: Route, new: Route) -> bool:
+    """Whether Linux sees one and the same route in both, which cannot be there twice."""
+    if new.family == 6:
+        return have.next_hops[:1] == new.next_hops[:1]
+    hops = [[(hop.device, hop.gateway, hop.weight) for hop in route.next_hops] for route in (have, new)]
+    return hops[0] == hops[1] and (have.type, have.scope, have.source, have.protocol) == (new.type, new.scope, new.source, new.protocol)
 
 
 def joins(first: Route, second: Route) -> bool:
