@@ -24,7 +24,7 @@ from datapath.lab.shrink import shrink
 
 SECONDS_SLACK = 4
 # How often a round is of a kind; a timed one is eight in one, and takes its time.
-WEIGHTS = {"plain": 10, "nat": 5, "corners": 4, "timed": 1}
+WEIGHTS = {"plain": 8, "nat": 4, "corners": 4, "timed": 1, "wide": 2, "nft": 3, "replaced": 3}
 
 
 @dataclass

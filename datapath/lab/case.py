@@ -24,6 +24,7 @@ class CasePacket:
     """One packet: a frame that arrives on `interface`, or (`interface` None) an IP packet that a local process sends.
 
     `time_ns` counts from the start of the case. `uid`, `gid` and `mark` belong to the socket of a local process.
+    `restore`: rules by family that are loaded right before it, as the restore command does.
     """
 
     data: bytes
@@ -33,6 +34,7 @@ class CasePacket:
     gid: int | None = None
     mark: int = 0
     device: str | None = None  # SO_BINDTODEVICE of a local process
+    restore: tuple[tuple[int, str], ...] = ()
 
     @property
     def local(self) -> bool:
@@ -51,13 +53,15 @@ class CasePacket:
             value.get("gid"),
             value.get("mark", 0),
             value.get("device"),
+            tuple((int(family), text) for family, text in value.get("restore", {}).items()),
         )
 
     def to_json(self) -> dict[str, Any]:
         """An item of `packets.json`."""
         value: dict[str, Any] = {"time": self.time_ns / 1_000_000_000}
         value |= {"local": True, "packet": self.data.hex()} if self.local else {"in": self.interface, "frame": self.data.hex()}
-        optional = {"uid": self.uid, "gid": self.gid, "mark": self.mark or None, "device": self.device}
+        restore = {str(family): text for family, text in self.restore} or None
+        optional = {"uid": self.uid, "gid": self.gid, "mark": self.mark or None, "device": self.device, "restore": restore}
         return value | {name: item for name, item in optional.items() if item is not None}
 
 

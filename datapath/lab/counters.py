@@ -41,7 +41,7 @@ LAYOUTS = {4: EntryLayout(socket.SOL_IP, 88, 96), 6: EntryLayout(socket.IPPROTO_
 
 def tables_of(rules: str) -> list[str]:
     """The tables that a save text names."""
-    return [line[1:].strip() for line in rules.splitlines() if line.startswith("*")]
+    return list(dict.fromkeys(line[1:].strip() for line in rules.splitlines() if line.startswith("*")))
 
 
 class LegacyCounters:

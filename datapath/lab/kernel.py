@@ -24,18 +24,21 @@ JIFFY_SECONDS = 0.005
 class KernelRun:
     """A case on the kernel: `send` packet by packet (adaptive traffic), or `record_case` for all at once.
 
+    The recipe's `backend` (legacy or nft) says whose rules they are.
     `clock`: packets keep their own time, and are sent when it has come (True), or get the time at which they were
     sent (False). `drops`: watch the drop reasons.
     """
 
-    def __init__(self, case: Case, host: Path, *, backend: str = "legacy", clock: bool = True, drops: bool = False) -> None:
+    def __init__(self, case: Case, host: Path, *, clock: bool = True, drops: bool = False) -> None:
         self.case, self._clock = case, clock
+        self._backend = backend = case.recipe.get("backend", "legacy")
+        self._loaded = dict(case.rules)
         self.node = Node(case.recipe)
         try:
             self.node.restore(case.rules, case.ipsets, backend)
             write_node_files(self.node.namespace, host, ("ipset-save.txt",) if case.ipsets else ())
             write_rule_files(self.node.namespace, host, case.families, backend)
-            self._readers = {family: open_counters(self.node.namespace, family, text, backend) for family, text in case.rules.items()}
+            self._open_counters()
             self._drops = DropWatcher() if drops else None
         except BaseException:
             self.node.close()
@@ -75,6 +78,8 @@ class KernelRun:
             packet = replace(packet, time_ns=now)
         elif packet.time_ns > now:
             time.sleep((packet.time_ns - now) / 1e9)
+        if packet.restore:
+            self._restore(dict(packet.restore))
         error = 0
         if self._drops is not None:
             self._drops.reasons()  # of other nodes' packets that this process sent meanwhile
@@ -94,6 +99,21 @@ class KernelRun:
         self.happened.append(happened)
         return happened
 
+    def _open_counters(self) -> None:
+        self._readers = {
+            family: open_counters(self.node.namespace, family, text, self._backend) for family, text in self._loaded.items()
+        }
+
+    def _restore(self, rules: dict[int, str]) -> None:
+        """Load rules; tables that the texts do not name stay."""
+        self.node.restore(rules, backend=self._backend)
+        for family, text in rules.items():
+            self._loaded[family] = self._loaded.get(family, "") + text
+        for reader in self._readers.values():
+            reader.close()
+        self._open_counters()
+        self._before = self.counters()
+
     def _newly_bound(self) -> list[str]:
         """Connections that were not there before, which show what Linux drew for them."""
         lines = {line[line.index("src=") :].replace("[UNREPLIED] ", ""): line for line in self.node.connections()}
@@ -108,10 +128,10 @@ class KernelRun:
         return self.case.recording
 
 
-def record_case(case: Case, host: Path, *, backend: str = "legacy", clock: bool = True, drops: bool = False) -> Recording:
+def record_case(case: Case, host: Path, *, clock: bool = True, drops: bool = False) -> Recording:
     """Play the whole case; `host` becomes its host directory."""
     packets = case.packets
-    with KernelRun(case, host, backend=backend, clock=clock, drops=drops) as run:
+    with KernelRun(case, host, clock=clock, drops=drops) as run:
         for packet in packets:
             run.send(packet)
         return run.finish()

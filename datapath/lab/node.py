@@ -3,8 +3,8 @@
 The recipe is a dict as `host.json` holds it:
 `interfaces` {name: {mac, addresses, mtu}}, `routes`, `routes6` (as after `ip route add`), `rules`, `rules6` (after
 `ip rule add`), `neighbours` {address: [mac, interface]} (permanent), `sysctl` {name: value}, `ipv6` (true: IPv6 is on),
-`ip` (further lines for `ip -batch`, run after the interfaces are up: stacked devices), `answers` (true: nothing is
-swallowed, so that the node's own sockets and its echo service answer).
+`backend` (whose rules are loaded, legacy or nft), `ip` (further lines for `ip -batch`, run after the interfaces are up:
+stacked devices), `answers` (true: nothing is swallowed, so that the node's own sockets and its echo service answer).
 
 What is delivered to the node is swallowed after INPUT by a blocking xfrm policy, so that nothing answers; neighbour
 discovery passes. Offload is off on both ends.

@@ -10,7 +10,6 @@ from datapath.lab.errors import LabError
 from datapath.lab.namespace import Namespace
 from datapath.lab.node import tool
 
-FAILED_LINE = re.compile(r"line:? (\d+)|line (\d+) failed")
 EXTENSION = re.compile(r"-(m|j) ([A-Za-z0-9]+)(?: |$)")
 
 
@@ -38,30 +37,34 @@ def accepted_rules(rules: str, family: int, sets: str = "", backend: str = "lega
     try:
         if sets:
             namespace.run("ipset", "restore", text=sets)
-        for _ in range(100):
-            try:
-                namespace.run(f"{tool(family)}-{backend}-restore", text=rules)
-            except LabError as error:
-                rules = _without_failed(rules, str(error))
-            else:
-                return rules
-        raise LabError("a rule set without a rule that is accepted")
+        return "".join(_accepted_table(namespace, f"{tool(family)}-{backend}-restore", table) for table in split_tables(rules))
     finally:
         namespace.close()
 
 
-def _without_failed(rules: str, complaint: str) -> str:
-    found = FAILED_LINE.findall(complaint)
-    lines = rules.splitlines()
-    number = int(next((text for text in found[-1] if text), "0")) if found else 0
-    if not 1 <= number <= len(lines):
-        raise LabError(f"the restore command refuses a rule set: {complaint}")
-    if not lines[number - 1].startswith("-A"):
-        # At COMMIT the kernel refuses a table as a whole: which rule was wrong it does not say.
-        start = max(index for index in range(number) if lines[index].startswith("*"))
-        rule = next((index for index in range(number - 1, start, -1) if lines[index].startswith("-A")), None)
-        if rule is None:
-            raise LabError(f"the restore command refuses an empty table: {complaint}")
-        number = rule + 1
-    del lines[number - 1]
-    return "\n".join(lines) + "\n"
+def split_tables(rules: str) -> list[str]:
+    """The text of each table, from its `*` line to its COMMIT."""
+    return [part + "COMMIT\n" for part in rules.split("COMMIT\n") if part.strip()]
+
+
+def _accepted_table(namespace: Namespace, command: str, table: str) -> str:
+    """One table without its refused rules. Which one the kernel refused is found by leaving out the last ones, by halves."""
+    lines = table.splitlines()
+    head, rules = [line for line in lines if not line.startswith("-A")][:-1], [line for line in lines if line.startswith("-A")]
+
+    def loads(count: int) -> bool:
+        try:
+            namespace.run(command, text="\n".join([*head, *rules[:count], "COMMIT", ""]))
+        except LabError:
+            return False
+        return True
+
+    while not loads(len(rules)):
+        good, bad = 0, len(rules)
+        while bad - good > 1:
+            middle = (good + bad) // 2
+            good, bad = (middle, bad) if loads(middle) else (good, middle)
+        if bad == 0:
+            raise LabError(f"the restore command refuses an empty table: {head[0]}")
+        del rules[bad - 1]
+    return "\n".join([*head, *rules, "COMMIT", ""])

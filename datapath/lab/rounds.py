@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import random
 import time
+from dataclasses import replace
 from pathlib import Path
 
 from datapath.lab.case import Case
@@ -19,7 +20,9 @@ from datapath.lab.refused import accepted_rules, emulated_rules
 
 # `plain`: all tables and extensions; `nat`: every form of the NAT targets, clashing tuples; `corners`: policy rules, small
 # MTUs, unknown neighbours, ARP, ipsets; `timed`: conntrack timeouts of seconds.
-KINDS = ("plain", "nat", "corners", "timed")
+# `wide`: hundreds of rules with exact addresses and ports; `nft`: plain, loaded by the nft back end; `replaced`: new rules in
+# the midst of the traffic.
+KINDS = ("plain", "nat", "corners", "timed", "wide", "nft", "replaced")
 CONNTRACK_EVERY = 8  # packets between two looks at the kernel's table, from which traffic is drawn too
 TIMED_AT_ONCE = 8  # rounds that wait together
 # Packets of a timed round come in groups; the timeouts end well between two of them.
@@ -42,7 +45,10 @@ def play_round(kind: str, name: str, scratch: Path, packets: int) -> list[Case]:
         for number in range(packets):
             if number % CONNTRACK_EVERY == 0:
                 traffic.entries = run.node.connections()
-            traffic.learn(run.send(traffic.next()))
+            packet = traffic.next()
+            if kind == "replaced" and number and number % (packets // 4) == 0:
+                packet = replace(packet, restore=tuple(_texts(kind, world).items()))
+            traffic.learn(run.send(packet))
         run.finish()
     return [case]
 
@@ -58,19 +64,31 @@ def random_case(kind: str, name: str) -> tuple[Case, World]:
     if 6 in families:
         world.families[6] = family6()
     recipe = random_recipe(world)
-    texts = {family: nat_rule_set(world, family) if kind == "nat" else rule_set(world, family, _flavour(world)) for family in families}
     sets = ""
     if kind == "corners":
         add_corners(world, recipe)
         sets = ipsets(world)
-        texts = {family: with_sets(world, text, family) for family, text in texts.items()}
+    if kind == "nft":
+        recipe["backend"] = "nft"
     if kind == "timed":
         recipe["sysctl"] |= {f"net.netfilter.nf_conntrack_{key}": rng.choice(values) for key, values in TIMEOUTS.items()}
-    rules = {family: accepted_rules(emulated_rules(text, family), family, sets) for family, text in texts.items()}
-    return Case(name, recipe, rules, [], sets), world
+    return Case(name, recipe, _texts(kind, world, sets), [], sets), world
 
 
-def _flavour(world: World) -> Flavour:
+def _texts(kind: str, world: World, sets: str = "") -> dict[int, str]:
+    """Rules of each family, without those that the kernel refuses or that are not emulated."""
+    found = {}
+    for family in world.families:
+        text = nat_rule_set(world, family) if kind == "nat" else rule_set(world, family, _flavour(kind, world))
+        if sets:
+            text = with_sets(world, text, family)
+        found[family] = accepted_rules(emulated_rules(text, family), family, sets, "nft" if kind == "nft" else "legacy")
+    return found
+
+
+def _flavour(kind: str, world: World) -> Flavour:
+    if kind == "wide":
+        return Flavour(rules_per_chain=80, plain=0.9, drop_policies=0)
     return Flavour(rules_per_chain=world.rng.choice((2, 4, 6)), drop_policies=world.rng.choice((0, 0.05, 0.2)))
 
 

@@ -121,9 +121,10 @@ class KernelCase:
 def check(kernel_case: KernelCase) -> Recording:
     """Play a case on the kernel and in the emulator; fails with the first difference. What the kernel did is returned."""
     texts = {family: text for family, text in ((4, kernel_case.rules), (6, kernel_case.rules6)) if text}
-    case = Case(kernel_case.name, copy.deepcopy(kernel_case.node), texts, list(kernel_case.packets), kernel_case.ipsets)
+    recipe = copy.deepcopy(kernel_case.node) | {"backend": kernel_case.backend}
+    case = Case(kernel_case.name, recipe, texts, list(kernel_case.packets), kernel_case.ipsets)
     with tempfile.TemporaryDirectory(prefix="datapath-lab-") as directory:
-        recording = record_case(case, Path(directory) / "host", backend=kernel_case.backend, drops=True)
+        recording = record_case(case, Path(directory) / "host", drops=True)
         comparison = compare(case, all_differences=True, seconds_slack=kernel_case.seconds)
     differences = [item for item in comparison.differences if item.what not in kernel_case.skip]
     assert not differences, show_difference(differences[0])

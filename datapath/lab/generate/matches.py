@@ -16,6 +16,7 @@ ICMP6_TYPES = ("1", "1/4", "2", "3", "3/0", "4", "128", "129", "135", "137")
 STATES = ("NEW", "ESTABLISHED", "RELATED", "INVALID", "UNTRACKED")
 STATUSES = ("EXPECTED", "SEEN_REPLY", "ASSURED", "CONFIRMED", "NONE")
 ADDRESS_TYPES = ("UNICAST", "LOCAL", "BROADCAST", "MULTICAST", "BLACKHOLE", "ANYCAST", "UNREACHABLE")
+ADDRESS_TYPES6 = ("UNICAST", "LOCAL", "MULTICAST", "ANYCAST", "UNREACHABLE")
 DSCP = ("0x00", "0x0a", "0x04", "0x2e")
 TOS = ("0x00/0xff", "0x10/0x3f", "0x10/0xff", "0x28/0xff", "0xb8/0xfc")
 
@@ -123,7 +124,7 @@ def addrtype(place: Place) -> str | None:
     """Types of addresses, also limited to an interface."""
     rng = place.world.rng
     text = "-m addrtype " + " ".join(
-        f"{negation(place)}--{side}-type {rng.choice(ADDRESS_TYPES)}" for side in some(place, ("src", "dst"), 2).split(",")
+        f"{negation(place)}--{side}-type {rng.choice(ADDRESS_TYPES if place.family == 4 else ADDRESS_TYPES6)}" for side in some(place, ("src", "dst"), 2).split(",")
     )
     if place.hooks and place.hooks <= {"PREROUTING", "INPUT"} and rng.random() < 0.2:
         return f"{text} --limit-iface-in"
@@ -242,7 +243,7 @@ def extension_headers(place: Place) -> str | None:
         "-m rt --rt-type 0",
         "-m rt --rt-segsleft 1:3",
         f"-m ipv6header {negation(place)}--header {rng.choice(('frag', 'hop', 'dst', 'route', 'hop,dst'))} --soft",
-        f"-m ipv6header --header {rng.choice(('proto', 'frag', 'hop'))}",
+        f"-m ipv6header --header {rng.choice(('frag', 'hop', 'none'))}",
     )
     return rng.choice(choices)
 
@@ -266,7 +267,7 @@ def ip_header(place: Place) -> str | None:
 
 def limit(place: Place) -> str | None:
     """Rates that a burst uses up, and that do not fill again within a case."""
-    return f"-m limit --limit {place.world.rng.choice(('1/hour', '1/day'))} --limit-burst {place.world.rng.randint(1, 4)}"
+    return f"-m limit --limit {place.world.rng.choice(('1/hour', '2/hour'))} --limit-burst {place.world.rng.randint(1, 4)}"
 
 
 def state(place: Place) -> str | None:

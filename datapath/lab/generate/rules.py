@@ -15,6 +15,7 @@ TABLES: dict[str, tuple[str, ...]] = {
     "filter": ("INPUT", "FORWARD", "OUTPUT"),
     "security": ("INPUT", "FORWARD", "OUTPUT"),
 }
+PLAIN_TARGETS = ("", "", "", "-j RETURN", "-j ACCEPT")
 PRESENCE = {"raw": 0.5, "mangle": 0.6, "nat": 0.85, "filter": 0.9, "security": 0.2}
 
 
@@ -25,6 +26,7 @@ class Flavour:
     left_out: frozenset[str] = frozenset()
     rules_per_chain: int = 5
     drop_policies: float = 0.05
+    plain: float = 0.0  # how often a rule has only addresses, ports, interfaces
 
 
 def rule_set(world: World, family: int, flavour: Flavour) -> str:
@@ -61,10 +63,12 @@ def rule(world: World, family: int, table: str, hook: str, flavour: Flavour, cha
     rng = world.rng
     protocol = rng.choices(("", "tcp", "udp", "icmp" if family == 4 else "ipv6-icmp"), (4, 3, 3, 1))[0]
     place = Place(world, family, table, frozenset({hook}), protocol, serial)
-    parts = [_address(world, family, option) for option in ("-s", "-d") if world.chance(0.35)]
-    parts += _interfaces(world, hook)
+    parts = [] if flavour.plain else [_address(world, family, option) for option in ("-s", "-d") if world.chance(0.35)]
+    parts += _interfaces(world, hook) if not flavour.plain or world.chance(0.2) else []
     if protocol:
         parts.append(f"-p {protocol}")
+    if world.chance(flavour.plain):
+        return " ".join([*parts, *_plain(world, family, protocol), rng.choice(PLAIN_TARGETS)])
     if family == 4 and world.chance(0.03):
         parts.append(f"{'! ' if world.chance(0.5) else ''}-f")
     for _ in range(rng.choices((0, 1, 2, 3), (4, 5, 2, 1))[0]):
@@ -76,6 +80,17 @@ def rule(world: World, family: int, table: str, hook: str, flavour: Flavour, cha
     else:
         parts.append(draw_target(place))
     return " ".join(part for part in parts if part)
+
+
+def _plain(world: World, family: int, protocol: str) -> list[str]:
+    """Exact addresses and single ports: what an index over rules is made of."""
+    rng = world.rng
+    pool = world.families[family].all_addresses()
+    parts = [f"{option} {rng.choice(pool)}" for option in rng.choice((("-s",), ("-d",), ("-s", "-d"), ()))]
+    if protocol in ("tcp", "udp") and world.chance(0.7):
+        ports = rng.choice((f"--dport {world.port()}", f"--sport {world.port()}", f"--dport {world.port()} --sport {world.port()}"))
+        parts.append(f"-m {protocol} {ports}")
+    return parts
 
 
 def entering_rule(world: World, family: int, hook: str, chain: str) -> str:
