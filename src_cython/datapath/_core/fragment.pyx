@@ -13,7 +13,7 @@ from datapath._core.exthdr cimport NEXTHDR_DEST, NEXTHDR_FRAGMENT, NEXTHDR_HOP, 
 from datapath._core.icmp cimport icmp_send
 from datapath._core.ip_options cimport fragment_options
 from datapath._core.outcome cimport EMSGSIZE, packet_drop
-from datapath._core.packet cimport Packet, packet_has, packet_ip
+from datapath._core.packet cimport HEADROOM, Packet, packet_has, packet_ip
 from datapath._core.pool cimport packet_free, packet_new, packet_reserve
 from datapath._core.record cimport STEP_FRAGMENT, record
 from datapath._core.transmit cimport finish_output2
@@ -84,7 +84,7 @@ cdef Packet* cut(Net* net, const Packet* pkt, uint32_t header, uint32_t inserted
     new[0] = pkt[0]
     new.head = head
     new.size = room
-    new.net = new.mac = 128
+    new.net = new.mac = HEADROOM
     new.mac_len = 0
     new.next = NULL
     if new.ct != NULL:      # ip_copy_metadata: each fragment holds the connection

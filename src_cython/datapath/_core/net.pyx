@@ -32,6 +32,7 @@ from datapath._core.walk cimport walk_advance, walk_local_out, walk_receive
 
 cdef enum:
     FRAME_MAX = 262144      # the largest record of a capture that is played
+    NET_IP_ALIGN = 2        # behind an Ethernet header the IP header then stands on a word's border
 
 
 cdef int address_from(Addr* address, bytes packed) except -1:
@@ -87,7 +88,7 @@ cdef class NetNamespace:
 
         Returns the Outcome. Frames that left are had with take_outputs().
         """
-        cdef Packet* pkt = self._packet(frame, wire_length, mark)
+        cdef Packet* pkt = self._packet(frame, wire_length, mark, NET_IP_ALIGN)
         self._begin(now_ns)
         pkt.dev = device
         if not self.net.strict:
@@ -100,7 +101,7 @@ cdef class NetNamespace:
     def send(self, const uint8_t[::1] packet not None, unsigned long long now_ns, *, uid: int | None = None, gid: int | None = None,
              mark: int = 0, device: int = -1, wire_length: int = -1) -> int:
         """A local process sends an IP packet (a raw socket with IP_HDRINCL); `device` is what its socket is bound to."""
-        cdef Packet* pkt = self._packet(packet, wire_length, mark)
+        cdef Packet* pkt = self._packet(packet, wire_length, mark, 0)
         self._begin(now_ns)
         pkt.dev = device
         pkt.local = 1
@@ -134,7 +135,7 @@ cdef class NetNamespace:
 
     def before_nat(self, const uint8_t[::1] packet not None, *, wire_length: int = -1) -> bytes | None:
         """An IP packet that left, as it was before NAT by its connection's entry; None: there is no entry."""
-        cdef Packet* pkt = self._packet(packet, wire_length, 0)
+        cdef Packet* pkt = self._packet(packet, wire_length, 0, 0)
         try:
             if pkt.len < 20:
                 return None
@@ -383,15 +384,17 @@ cdef class NetNamespace:
         sets_start(&self.net)
         return 0
 
-    cdef Packet* _packet(self, const uint8_t[::1] data, wire_length, mark) except NULL:
+    cdef Packet* _packet(self, const uint8_t[::1] data, wire_length, mark, uint32_t shift) except NULL:
         cdef Packet* pkt
         cdef Py_ssize_t n = data.shape[0]
         if n > FRAME_MAX:
             raise ValueError(f"a packet of {n} bytes: expected at most {FRAME_MAX}")
         pkt = packet_new(&self.net)
-        if pkt == NULL or not packet_reserve(pkt, <uint32_t>n):
+        if pkt == NULL or not packet_reserve(pkt, <uint32_t>n + shift):
             packet_free(&self.net, pkt)
             raise MemoryError
+        pkt.mac += shift
+        pkt.net += shift
         if n:
             memcpy(pkt.head + pkt.mac, &data[0], n)
         pkt.present = <uint32_t>n
