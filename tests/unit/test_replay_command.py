@@ -8,7 +8,7 @@ from pathlib import Path
 
 import jsonschema
 import pytest
-from scapy.layers.inet import TCP
+from scapy.layers.inet import IP, TCP
 from scapy.layers.l2 import Ether
 
 from datapath.capture.reader import open_capture
@@ -18,6 +18,16 @@ from datapath.report.schema import trace_schema
 ROOT = Path(__file__).parents[2]
 PCAPS = ROOT / "pcaps"
 CAPTURE, HOST = str(PCAPS / "nodeport.pcapng"), str(PCAPS / "node.host")
+
+
+def first_request() -> tuple[str, str, str]:
+    """The client's end of the first request, the pod's end that it was given, and the device by which it left: as the capture shows."""
+    came, left = list(open_capture(CAPTURE))[:2]
+    before, after = Ether(came.data), Ether(left.data)
+    return f"{before[IP].src}:{before[TCP].sport}", f"{after[IP].dst}:{after[TCP].dport}", str(left.interface.name)
+
+
+CLIENT, POD, DEVICE = first_request()
 
 
 def datapath(*arguments: str, **more: object) -> subprocess.CompletedProcess[str]:
@@ -37,9 +47,9 @@ def test_text_shows_way_translation_and_end() -> None:
     done = datapath("replay", CAPTURE, "--host", HOST)
     assert done.returncode == 0
     first = done.stdout.split("\n     2 ")[0]
-    assert "192.0.2.10:43384 > 192.0.2.1:30080  tcp SYN  FORWARDED" in first
+    assert f"{CLIENT} > 192.0.2.1:30080  tcp SYN  FORWARDED {DEVICE}" in first
     assert "KUBE-NODEPORTS" in first
-    assert "192.0.2.1:30080 → 10.244.1.3:8080" in first
+    assert f"192.0.2.1:30080 → {POD}" in first
     assert "Connections (6)" in done.stdout
     assert "TIME_WAIT src=192.0.2.10 dst=192.0.2.1" in done.stdout
     assert "nat/KUBE-NODEPORTS/1" in done.stdout
@@ -67,12 +77,12 @@ def test_trace_obeys_the_schema(trace: list[dict[str, object]]) -> None:
 def test_trace_says_what_nat_did(trace: list[dict[str, object]]) -> None:
     nat = trace[0]["nat"]
     assert nat["destination"] | {"rule": None} == {
-        "before": "192.0.2.1:30080", "after": "10.244.1.3:8080", "rule": None, "by_entry": False,
+        "before": "192.0.2.1:30080", "after": POD, "rule": None, "by_entry": False,
     }  # fmt: skip
     assert nat["destination"]["rule"].startswith("nat/KUBE-SEP-")
     reply = next(record for record in trace[1:] if record.get("conntrack", {}).get("entry") == trace[0]["conntrack"]["entry"])
     assert reply["nat"]["source"] | {"rule": None} == {
-        "before": "10.244.1.3:8080", "after": "192.0.2.1:30080", "rule": None, "by_entry": True,
+        "before": POD, "after": "192.0.2.1:30080", "rule": None, "by_entry": True,
     }  # fmt: skip
     assert reply["nat"]["source"]["rule"] == nat["destination"]["rule"]
     assert trace[1] | {"packet": None, "time_ns": 0} == {
@@ -94,9 +104,9 @@ def test_written_packets_carry_their_path(tmp_path: Path) -> None:
     records = list(open_capture(out))
     assert len(records) == 60
     first = records[0]
-    assert (first.interface.name, first.direction, Ether(first.data)[TCP].dport) == ("veth-web2", Direction.OUT, 8080)
+    assert (first.interface.name, first.direction, Ether(first.data)[TCP].dport) == (DEVICE, Direction.OUT, 8080)
     assert "because of packet 1 on eth0: FORWARDED" in first.comments[0]
-    assert "192.0.2.1:30080 → 10.244.1.3:8080" in first.comments[0]
+    assert f"192.0.2.1:30080 → {POD}" in first.comments[0]
     assert list(tmp_path.iterdir()) == [out]  # nothing is left beside it
 
 
@@ -108,7 +118,7 @@ def test_a_capture_that_contradicts_the_rules_ends_with_1(tmp_path: Path) -> Non
         (host / file.name).write_text(text.replace(":FORWARD ACCEPT", ":FORWARD DROP").replace("-A KUBE-FORWARD", "#-A KUBE-FORWARD"))
     done = datapath("replay", CAPTURE, "--host", str(host))
     assert done.returncode == 1
-    assert "drop: predicted dropped (netfilter_drop), captured left by" in done.stdout
+    assert "drop: predicted dropped (NETFILTER_DROP), captured left by" in done.stdout
 
 
 def test_standard_input_and_damage(tmp_path: Path) -> None:
