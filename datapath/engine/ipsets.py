@@ -5,9 +5,11 @@ from __future__ import annotations
 from datapath._core.net import NetNamespace
 from datapath.compiler.program import CompiledRuleset
 from datapath.errors import RulesetError, RulesetSyntaxError
-from datapath.extensions.matches.set import Set
+from datapath.extensions.matches.set import Set as SetMatch
+from datapath.extensions.targets.set import Set as SetTarget
 from datapath.model.host import Host
 from datapath.model.ipset import IpSet
+from datapath.model.ruleset import Rule
 from datapath.syntax.ipset_save import parse_add, parse_create, parse_ipset_save, split_words
 
 FILE = "ipset-save.txt"
@@ -56,9 +58,8 @@ class IpSets:
         for table in compiled.tables:
             for chain in table.model.chains.values():
                 for rule in chain.rules:
-                    for match in rule.matches:
-                        if isinstance(match, Set):
-                            self.check_reference(match.name, compiled.family, source, rule.line)
+                    for name in references_of(rule):
+                        self.check_reference(name, compiled.family, source, rule.line)
 
     def check_reference(self, name: str, family: int, source: str, line: int | None) -> None:
         """One rule's reference."""
@@ -81,3 +82,11 @@ class IpSets:
         if name not in self._sets:
             raise RulesetError(f"set {name} does not exist")
         return self._sets[name]
+
+
+def references_of(rule: Rule) -> list[str]:
+    """The names of the sets that a rule refers to."""
+    names = [match.name for match in rule.matches if isinstance(match, SetMatch)]
+    if isinstance(rule.target, SetTarget):
+        names += [reference[0] for reference in (rule.target.added, rule.target.deleted) if reference]
+    return names

@@ -62,6 +62,7 @@ from datapath.extensions.targets.nfqueue import Nfqueue
 from datapath.extensions.targets.notrack import Notrack
 from datapath.extensions.targets.redirect import Redirect
 from datapath.extensions.targets.reject import Reject
+from datapath.extensions.targets.set import Set as SetTarget
 from datapath.extensions.targets.snat import Snat
 from datapath.extensions.targets.standard import Accept, Drop, Queue, Return
 from datapath.extensions.targets.tos import Tos as TosTarget
@@ -116,6 +117,7 @@ TARGETS: tuple[type[Target], ...] = (
     Netmap,
     Redirect,
     Reject,
+    SetTarget,
     Snat,
     ConnmarkTarget,
     Ct,

@@ -137,4 +137,8 @@ class IpSet:
             "name": self.name, "family": self.family, "fields": [FIELDS[kind] for kind in self.dimensions],
             "mask": self.mask.ljust(16, b"\xff"), "mark_mask": self.mark_mask, "counters": self.counters,
         }
+        if self.timeout is not None:
+            given["timeout_ns"] = self.timeout * 1_000_000_000
+        if "maxelem" in self.options:
+            given["most"] = int(self.options[self.options.index("maxelem") + 1], 0)
         return given if self.range is None else given | {"range": self.range}

@@ -87,6 +87,7 @@ def options_of(words: list[str]) -> tuple[dict[str, str], tuple[str, ...]]:
         if value is None:
             raise RulesetSyntaxError(f"option {option} needs a value")
         if option in MEMORY_ONLY:
+            number(value, 0, 0xFFFFFFFF, option)
             kept += [option, value]
         elif option in ("family", "range", "netmask", "bitmask", "markmask", "timeout"):
             given[option] = value

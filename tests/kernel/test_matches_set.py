@@ -115,7 +115,8 @@ SETS = {
     """,
 }
 DIMENSIONS = {
-    "ip": 1, "net": 1, "masked": 1, "ipport": 2, "netport": 2, "ipportip": 3, "ipportnet": 3, "netportnet": 3, "netnet": 2, "iface": 2, "ipmac": 2, "mac": 1, "bitip": 1, "bitmac": 2, "port": 1, "list": 2, "empty": 1,
+    "ip": 1, "net": 1, "masked": 1, "ipport": 2, "netport": 2, "ipportip": 3, "ipportnet": 3, "iface": 2, "bitip": 1, "bitmac": 2,
+    "port": 1, "list": 2, "empty": 1,
 }  # fmt: skip
 
 
@@ -237,3 +238,58 @@ def test_a_set_of_the_other_family_is_refused_with_the_line() -> None:
     files = {"ipset-save.txt": "create six hash:ip family inet6\n"}
     with pytest.raises(RulesetError, match=r"^iptables-save.txt:2: the protocol family of set six is IPv6, which is not applicable$"):
         Datapath(host("*filter\n-A FORWARD -m set --match-set six src\nCOMMIT\n", **files))
+
+
+def adding_cases() -> Iterator[KernelCase]:
+    """What the SET target adds and takes out, seen by rules behind it and by later packets."""
+    sets = (
+        "create seen hash:ip timeout 2 counters\ncreate once hash:ip timeout 1\ncreate few hash:ip maxelem 2\n"
+        "create nets hash:net\nadd nets 10.0.0.0/28\n"
+        "create flows hash:ip,port,ip\ncreate ports bitmap:port range 1-100\n"
+        "create macs bitmap:ip,mac range 192.0.2.0/24\ncreate list list:set\n"
+        "add list few\nadd list seen\n"
+    )
+    given = rules(
+        "-A FORWARD -m set --match-set seen src",
+        "-A FORWARD -m set --match-set seen src --packets-gt 1 ! --update-counters",
+        "-A FORWARD -m set --match-set once src",
+        "-A FORWARD -m set --match-set few src",
+        "-A FORWARD -m set --match-set nets src",
+        "-A FORWARD -m set --match-set flows src,dst,dst",
+        "-A FORWARD -m set --match-set ports dst",
+        "-A FORWARD -m set --match-set macs src,src",
+        "-A FORWARD -m set --match-set list dst",
+        "-A FORWARD -p udp --dport 53 -j SET --add-set seen src --exist",
+        "-A FORWARD -p udp --dport 53 -j SET --add-set once src --timeout 3",
+        "-A FORWARD -p udp --dport 53 -j SET --add-set few src",
+        "-A FORWARD -p udp --dport 53 -j SET --add-set nets src",
+        "-A FORWARD -j SET --add-set flows src,dst,dst",
+        "-A FORWARD -p tcp -j SET --add-set ports dst",
+        "-A FORWARD -p tcp -j SET --add-set macs src,src",
+        "-A FORWARD -p tcp -j SET --add-set list dst",
+        "-A FORWARD -p udp --dport 54 -j SET --del-set seen src",
+        "-A FORWARD -p udp --dport 54 -j SET --add-set few dst --del-set few src",
+        "-A FORWARD -p udp --dport 54 -j SET --del-set nets src",
+    )
+    plan = [
+        (0, 2, 53),
+        (0, 3, 53),
+        (0, 4, 53),
+        (0, 2, 53),
+        (0, 2, 54),
+        (0, 2, 53),
+        (0, 3, 54),
+        (1.5, 2, 53),
+        (2.7, 3, 53),
+        (2.7, 2, 55),
+        (3.4, 2, 55),
+        (4.5, 2, 55),
+    ]
+    packets = [wire("eth0", ip(4, src=f"192.0.2.{host_}") / UDP(dport=dport), at=at) for at, host_, dport in plan]
+    packets += [wire("eth0", ip(4, src=f"192.0.2.{n}") / TCP(dport=dport), at=4.6) for n in (2, 2, 3) for dport in (80, 101, 80)]
+    yield KernelCase("the SET target", given, packets, ipsets=sets)
+
+
+@each(adding_cases())
+def test_set_target(case: KernelCase) -> None:
+    check(case)

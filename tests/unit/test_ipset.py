@@ -21,8 +21,11 @@ def node_with(sets: str, *questions: str) -> Datapath:
 
 def hits(node: Datapath) -> list[int]:
     counters = node.counters()
-    return [counters[f"mangle/PREROUTING/{number}"][0] for number in range(1, 1 + sum("PREROUTING" in name for name in counters))
-            if f"mangle/PREROUTING/{number}" in counters]
+    return [
+        counters[f"mangle/PREROUTING/{number}"][0]
+        for number in range(1, 1 + sum("PREROUTING" in name for name in counters))
+        if f"mangle/PREROUTING/{number}" in counters
+    ]
 
 
 def matched(sets: str, question: str, payload: object = None, mark: int = 0) -> bool:

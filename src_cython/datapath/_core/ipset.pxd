@@ -30,6 +30,7 @@ cdef enum SetFlag:  # of a rule that asks a set
     SET_SKIP_COUNTERS = 2
     SET_SKIP_SUBCOUNTERS = 4
     SET_MATCH_COUNTERS = 8
+    SET_EXIST = 16          # an element that is there already is renewed
 
 
 cdef enum CounterOp:  # IPSET_COUNTER_*
@@ -75,6 +76,7 @@ cdef struct IpSet:
     uint8_t dimensions
     uint8_t bitmap          # elements are limited to a range
     uint8_t counters
+    uint8_t with_timeout    # elements may run out
     uint8_t waiting         # its timeouts count from the first packet, which has not come yet
     uint8_t n_cidrs[2]
     uint8_t cidrs[2][132]   # prefix lengths in use, longest first
@@ -82,6 +84,9 @@ cdef struct IpSet:
     Addr mask               # netmask or bitmask of the addresses
     uint32_t mark_mask
     uint32_t first, last    # bitmap: the range, host byte order
+    uint32_t used           # elements
+    uint32_t most           # maxelem
+    uint64_t timeout_ns     # of elements that the SET target adds; 0: never
     uint32_t refs           # rules and lists that refer to it
     SetElement* elements
     uint32_t n_elements     # slots in use, free ones among them
@@ -99,10 +104,13 @@ cdef struct SetQuestion:    # struct ip_set_adt_opt
     uint8_t flags           # SetFlag
     uint8_t packets_op, bytes_op    # CounterOp
     uint64_t packets, bytes
+    uint64_t timeout_ns     # of what is added; the largest number: the set's own
 
 
 cdef IpSet* set_find(Net* net, str name) except? NULL
 cdef int set_test(IpSet* ipset, Walk* walk, const SetQuestion* question) noexcept nogil    # SetAnswer
+cdef bint set_add_packet(IpSet* ipset, Walk* walk, const SetQuestion* question) noexcept nogil      # -j SET --add-set
+cdef bint set_delete_packet(IpSet* ipset, Walk* walk, const SetQuestion* question) noexcept nogil   # -j SET --del-set
 cdef void sets_free(Net* net) noexcept nogil
 cdef void sets_start(Net* net) noexcept nogil       # the first packet has come
 cdef int set_create(Net* net, dict given) except -1

@@ -1,6 +1,6 @@
 """IP sets: their elements, and the question that the set match asks (net/netfilter/ipset/ip_set_core.c, ip_set_test;
 ip_set_hash_gen.h, mtype_test)."""
-from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, realloc
 from libc.string cimport memcmp, memcpy, memset, strcmp, strlen, strncmp, strncpy
 
@@ -40,11 +40,12 @@ cdef uint32_t key_hash(const SetKey* key) noexcept nogil:
     return <uint32_t>h
 
 
-cdef int rehash(IpSet* ipset, uint32_t buckets) except -1:
+cdef bint rehash(IpSet* ipset, uint32_t buckets) noexcept nogil:
+    """Another number of buckets. False: no memory."""
     cdef int32_t* fresh = <int32_t*>realloc(ipset.buckets, buckets * sizeof(int32_t))
     cdef uint32_t i, bucket
     if fresh == NULL:
-        raise MemoryError
+        return False
     ipset.buckets = fresh
     ipset.bucket_mask = buckets - 1
     memset(fresh, 0xFF, buckets * sizeof(int32_t))
@@ -53,7 +54,7 @@ cdef int rehash(IpSet* ipset, uint32_t buckets) except -1:
             bucket = key_hash(&ipset.elements[i].key) & ipset.bucket_mask
             ipset.elements[i].next = fresh[bucket]
             fresh[bucket] = <int32_t>i
-    return 0
+    return True
 
 
 cdef void count_cidr(IpSet* ipset, int which, uint8_t cidr, int change) noexcept nogil:
@@ -91,37 +92,43 @@ cdef SetElement* element_same(IpSet* ipset, const SetElement* wanted) noexcept n
     return NULL
 
 
-cdef int element_insert(IpSet* ipset, const SetElement* given) except -1:
-    """Add an element, or put it in the place of the one that is there."""
-    cdef SetElement* element = element_same(ipset, given)
+cdef int32_t free_slot(IpSet* ipset) noexcept nogil:
+    """Room for one more element; -1: no memory."""
     cdef SetElement* larger
-    cdef uint32_t slot, bucket
-    cdef int32_t following
+    cdef int32_t slot = ipset.free
+    if slot >= 0:
+        ipset.free = ipset.elements[slot].next
+        return slot
+    if ipset.n_elements == ipset.capacity:
+        larger = <SetElement*>realloc(ipset.elements, (ipset.capacity * 2 + 16) * sizeof(SetElement))
+        if larger == NULL:
+            return -1
+        ipset.elements = larger
+        ipset.capacity = ipset.capacity * 2 + 16
+    ipset.n_elements += 1
+    return <int32_t>(ipset.n_elements - 1)
+
+
+cdef bint element_insert(IpSet* ipset, const SetElement* given) noexcept nogil:
+    """Add an element, or put it in the place of the one that is there. False: no memory."""
+    cdef SetElement* element = element_same(ipset, given)
+    cdef int32_t following, slot
+    cdef uint32_t bucket
     if element != NULL:
         following = element.next
         element[0] = given[0]
         element.next = following
-        return 0
-    if ipset.free >= 0:
-        slot = <uint32_t>ipset.free
-        ipset.free = ipset.elements[slot].next
-    else:
-        if ipset.n_elements == ipset.capacity:
-            larger = <SetElement*>realloc(ipset.elements, (ipset.capacity * 2 + 16) * sizeof(SetElement))
-            if larger == NULL:
-                raise MemoryError
-            ipset.elements = larger
-            ipset.capacity = ipset.capacity * 2 + 16
-        slot = ipset.n_elements
-        ipset.n_elements += 1
+        return True
+    slot = free_slot(ipset)
+    if slot < 0:
+        return False
     ipset.elements[slot] = given[0]
     bucket = key_hash(&given.key) & ipset.bucket_mask
     ipset.elements[slot].next = ipset.buckets[bucket]
-    ipset.buckets[bucket] = <int32_t>slot
+    ipset.buckets[bucket] = slot
     count_element(ipset, given, 1)
-    if ipset.n_elements > ipset.bucket_mask:
-        rehash(ipset, (ipset.bucket_mask + 1) * 4)
-    return 0
+    ipset.used += 1
+    return ipset.used <= ipset.bucket_mask or rehash(ipset, (ipset.bucket_mask + 1) * 4)
 
 
 cdef bint element_remove(IpSet* ipset, const SetElement* wanted) noexcept nogil:
@@ -134,6 +141,7 @@ cdef bint element_remove(IpSet* ipset, const SetElement* wanted) noexcept nogil:
     at[0] = element.next
     count_element(ipset, element, -1)
     element.used = 0
+    ipset.used -= 1
     element.next = ipset.free
     ipset.free = <int32_t>(element - ipset.elements)
     return True
@@ -290,12 +298,97 @@ cdef int set_test(IpSet* ipset, Walk* walk, const SetQuestion* question) noexcep
     return SET_NO if answer == SET_NOMATCH else answer
 
 
+cdef bint element_of_packet(IpSet* ipset, Walk* walk, const SetQuestion* question, SetElement* element) noexcept nogil:
+    """The element that the packet stands for: a network gets the longest prefix length in use (INIT_CIDR). False: none."""
+    cdef uint8_t whole = 32 if walk.family == 4 else 128
+    cdef uint32_t number
+    cdef int seen = 0
+    cdef int i
+    cdef Addr addr
+    if question.dimensions < ipset.dimensions or (ipset.family and ipset.family != walk.family):
+        return False
+    memset(element, 0, sizeof(SetElement))
+    if set_key_of_packet(ipset, walk, question, &element.key, element.iface) != SET_YES:
+        return False
+    if ipset.bitmap:
+        number = element.key.port if ipset.fields[0] == FIELD_BARE_PORT else load_be32(element.key.ip.b)
+        if not ipset.first <= number <= ipset.last:
+            return False
+        if ipset.dimensions == 2:
+            memcpy(element.mac, element.key.mac, 6)
+            memset(element.key.mac, 0, 6)
+            element.has_mac = 1
+    elif ipset.fields[0] == FIELD_IP and ipset.dimensions < 3 and element.key.ip.q[0] == 0 and element.key.ip.q[1] == 0:
+        return False
+    for i in range(ipset.dimensions):
+        if ipset.fields[i] == FIELD_NET and seen:
+            element.key.cidr2 = ipset.cidrs[1][0] if ipset.n_cidrs[1] else whole
+            addr = element.key.ip2
+            cut_to(&element.key.ip2, &addr, element.key.cidr2, walk.family)
+        elif ipset.fields[i] == FIELD_NET:
+            element.key.cidr = ipset.cidrs[0][0] if ipset.n_cidrs[0] else whole
+            addr = element.key.ip
+            cut_to(&element.key.ip, &addr, element.key.cidr, walk.family)
+        seen += ipset.fields[i] == FIELD_NET or ipset.fields[i] == FIELD_IP
+    element.used = 1
+    return True
+
+
+cdef void drop_expired(IpSet* ipset, uint64_t now_ns) noexcept nogil:
+    """Make room in a full set."""
+    cdef uint32_t i
+    cdef SetElement gone
+    for i in range(ipset.n_elements):
+        if ipset.elements[i].used and ipset.elements[i].expires_ns and ipset.elements[i].expires_ns <= now_ns:
+            gone = ipset.elements[i]
+            element_remove(ipset, &gone)
+
+
+cdef bint set_add_packet(IpSet* ipset, Walk* walk, const SetQuestion* question) noexcept nogil:
+    """ip_set_add with mtype_add. False: nothing was added."""
+    cdef SetElement element
+    cdef SetElement* there
+    cdef uint64_t timeout = ipset.timeout_ns if question.timeout_ns == <uint64_t>0xFFFFFFFFFFFFFFFF else question.timeout_ns
+    cdef uint64_t now = walk.net.now_ns
+    cdef uint32_t i
+    if ipset.fields[0] == FIELD_SET:
+        for i in range(ipset.n_members):
+            if set_add_packet(ipset.members[i], walk, question):
+                return True
+        return False
+    if not element_of_packet(ipset, walk, question, &element):
+        return False
+    there = element_same(ipset, &element)
+    if there != NULL and not question.flags & SET_EXIST and (there.expires_ns == 0 or there.expires_ns > now):
+        return False
+    if there == NULL and not ipset.bitmap and ipset.used >= ipset.most:
+        drop_expired(ipset, now)
+        if ipset.used >= ipset.most:
+            return False
+    element.expires_ns = now + timeout if timeout and ipset.with_timeout else 0
+    element.packets = 1
+    element.bytes = walk.pkt.len
+    return element_insert(ipset, &element)
+
+
+cdef bint set_delete_packet(IpSet* ipset, Walk* walk, const SetQuestion* question) noexcept nogil:
+    """ip_set_del with mtype_del. False: nothing was there."""
+    cdef SetElement element
+    cdef uint32_t i
+    if ipset.fields[0] == FIELD_SET:
+        for i in range(ipset.n_members):
+            if set_delete_packet(ipset.members[i], walk, question):
+                return True
+        return False
+    return element_of_packet(ipset, walk, question, &element) and element_remove(ipset, &element)
+
+
 cdef void set_empty(IpSet* ipset) noexcept nogil:
     cdef uint32_t i
     for i in range(ipset.n_members):
         ipset.members[i].refs -= 1
     ipset.n_members = 0
-    ipset.n_elements = 0
+    ipset.n_elements = ipset.used = 0
     ipset.free = -1
     memset(ipset.n_cidrs, 0, sizeof(ipset.n_cidrs))
     memset(ipset.cidr_count, 0, sizeof(ipset.cidr_count))
@@ -361,7 +454,11 @@ cdef int set_create(Net* net, dict given) except -1:
     ipset.free = -1
     ipset.next = <IpSet*>net.sets
     net.sets = <void*>ipset
-    rehash(ipset, FIRST_BUCKETS)
+    ipset.most = given.get("most", 65536)
+    ipset.with_timeout = "timeout_ns" in given
+    ipset.timeout_ns = given.get("timeout_ns", 0)
+    if not rehash(ipset, FIRST_BUCKETS):
+        raise MemoryError
     return 0
 
 
@@ -417,8 +514,8 @@ cdef int set_add(Net* net, str name, object rows) except -1:
             element.expires_ns += net.now_ns
         if ipset.fields[0] == FIELD_SET:
             add_member(net, ipset, row[0], &element)
-        else:
-            element_insert(ipset, &element)
+        elif not element_insert(ipset, &element):
+            raise MemoryError
     return 0
 
 

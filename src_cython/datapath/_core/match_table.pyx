@@ -1,5 +1,5 @@
 """The one table of matches: a name that Match.lower uses, what evaluates it, and the size of its payload."""
-from datapath._core.ipset cimport set_find
+from datapath._core.ipset cimport IpSet, set_find
 from datapath._core.match_base cimport OpHeader
 from datapath._core.matches.addrtype cimport AddrtypeMatch, match_addrtype
 from datapath._core.matches.ah cimport AhMatch, match_ah
@@ -47,14 +47,14 @@ cdef void enter(str name, MatchFunction function, size_t size) except *:
 
 
 cdef int match_bind(Net* net, void* payload, str namespace, str name) except -1:
-    """Join a match to what it shares with others on this node: 1 when that is done, 0 when `namespace` is not of a match.
+    """Join a match or target to what it shares with others on this node: 1 when that is done, 0 when `namespace` is another.
 
     Raises LookupError for a set that does not exist.
     """
     if namespace == "recent":
         bind_recent(net, <RecentMatch*>payload, name)
     elif namespace == "set":
-        bind_set(net, <SetMatch*>payload, name)
+        bind_set(net, <IpSet**>payload, name)
     else:
         return 0
     return 1
@@ -65,11 +65,11 @@ cdef int bind_recent(Net* net, RecentMatch* recent, str name) except -1:
     return 0
 
 
-cdef int bind_set(Net* net, SetMatch* match, str name) except -1:
-    match.ipset = set_find(net, name)
-    if match.ipset == NULL:
+cdef int bind_set(Net* net, IpSet** slot, str name) except -1:
+    slot[0] = set_find(net, name)
+    if slot[0] == NULL:
         raise LookupError(f"set {name} does not exist")
-    match.ipset.refs += 1
+    slot[0].refs += 1
     return 0
 
 

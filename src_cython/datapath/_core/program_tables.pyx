@@ -8,7 +8,7 @@ from datapath._core.match_table cimport MATCHES, match_bind, match_release
 from datapath._core.program cimport (
     ACTION_TARGET, Chain, InterfacePattern, Rule, WideAddresses)
 from datapath._core.rule_index cimport index_build, index_free
-from datapath._core.target_table cimport TARGETS
+from datapath._core.target_table cimport TARGETS, target_release
 
 RULE_SIZE = sizeof(Rule)
 CHAIN_SIZE = sizeof(Chain)
@@ -47,8 +47,8 @@ cdef void link_ops(Table* table) noexcept nogil:
             op.run = <MatchFunction>TARGETS[op.kind]
 
 
-cdef void release_matches(Table* table) noexcept nogil:
-    """What the rules' matches share with others on the node must outlive those others only."""
+cdef void release_shared(Table* table) noexcept nogil:
+    """Let go of what the rules' matches and targets share with others on the node."""
     cdef OpHeader* op
     cdef int32_t i
     cdef uint8_t j
@@ -57,6 +57,8 @@ cdef void release_matches(Table* table) noexcept nogil:
         for j in range(table.rules[i].n_matches):
             match_release(op)
             op = <OpHeader*>(<uint8_t*>(op + 1) + op.size)
+        if table.rules[i].action == ACTION_TARGET:
+            target_release(<OpHeader*>(table.arena + table.rules[i].operand))
 
 
 cdef int table_fill(Table* table, Net* net, int family, object compiled) except -1:
@@ -105,7 +107,7 @@ cdef void table_free(Table* table) noexcept nogil:
     if table == NULL:
         return
     if table.arena != NULL:
-        release_matches(table)
+        release_shared(table)
     for i in range(table.n_chains):
         index_free(table.chains[i].index)
     free(table.chain_names)

@@ -29,6 +29,7 @@ cdef inline int match_set(Walk* walk, void* payload) noexcept nogil:
     question.bytes_op = want.bytes_op
     question.packets = want.packets
     question.bytes = want.bytes
+    question.timeout_ns = 0
     answer = set_test(want.ipset, walk, &question)
     if answer == SET_UNKNOWN:
         return MATCH_UNKNOWN
