@@ -11,8 +11,6 @@ from datapath.lab.compare import compare
 from datapath.lab.show import show_difference
 from tests.cases import case_names, unpack
 
-pytest.importorskip("datapath.engine.datapath")
-
 # Corners of the walk that are not emulated yet.
 NOT_YET: frozenset[str] = frozenset(name for name in case_names() if name.startswith("corners/"))
 

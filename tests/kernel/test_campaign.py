@@ -9,8 +9,6 @@ import pytest
 
 from datapath.lab.campaign import Campaign
 
-pytest.importorskip("datapath.engine.datapath")
-
 PACKETS = 1500
 
 

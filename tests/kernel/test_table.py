@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from scapy.layers.inet import IP, UDP
 from scapy.layers.inet6 import IPv6
 
@@ -39,7 +38,6 @@ FORWARDED = [
 
 @each(FORWARDED)
 def test_forwarded(case: KernelCase) -> None:
-    pytest.importorskip("datapath.engine.datapath")
     recording = check(case)
     assert recording.packets[-1].hits or recording.packets[-1].outputs
 

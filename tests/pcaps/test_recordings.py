@@ -6,15 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from datapath import Datapath, Host
 from datapath.capture.played import Role
 from datapath.capture.reader import open_capture
 from datapath.capture.replay import Replay
 from datapath.lab.compare import split_seconds
 from datapath.lab.counters import saved_counters
 
-pytest.importorskip("datapath.engine.datapath")
-
-from datapath import Datapath, Host
 
 PCAPS = Path(__file__).parents[2] / "pcaps"
 CAPTURES = sorted(path for path in PCAPS.iterdir() if path.suffix in (".pcap", ".pcapng"))

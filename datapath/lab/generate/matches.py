@@ -123,9 +123,9 @@ def conntrack(place: Place) -> str | None:
 def addrtype(place: Place) -> str | None:
     """Types of addresses, also limited to an interface."""
     rng = place.world.rng
-    text = "-m addrtype " + " ".join(
-        f"{negation(place)}--{side}-type {rng.choice(ADDRESS_TYPES if place.family == 4 else ADDRESS_TYPES6)}" for side in some(place, ("src", "dst"), 2).split(",")
-    )
+    types = ADDRESS_TYPES if place.family == 4 else ADDRESS_TYPES6
+    sides = some(place, ("src", "dst"), 2).split(",")
+    text = "-m addrtype " + " ".join(f"{negation(place)}--{side}-type {rng.choice(types)}" for side in sides)
     if place.hooks and place.hooks <= {"PREROUTING", "INPUT"} and rng.random() < 0.2:
         return f"{text} --limit-iface-in"
     if place.hooks and place.hooks <= {"POSTROUTING", "OUTPUT"} and rng.random() < 0.2:
