@@ -32,8 +32,8 @@ PASSIVE = frozenset({"comment", "conntrack", "state", "mark", "connmark", "addrt
 class Packer:
     """Packs the rules of one table."""
 
-    def __init__(self, family: int, chains: Mapping[str, int], counters: bool) -> None:
-        self.family, self.chains, self.counters = family, chains, counters
+    def __init__(self, family: int, chains: Mapping[str, int], *, counters: bool, nft: bool) -> None:
+        self.family, self.chains, self.counters, self.nft = family, chains, counters, nft
         self.rules: list[bytes] = []
         self.ops: list[bytes] = []
         self.size = 0                               # bytes in ops
@@ -89,7 +89,7 @@ class Packer:
         found = self.lowered.get((id(extension), place))
         if found is None:
             assert isinstance(extension, Extension)
-            found = self.lowered[id(extension), place] = pack_op(extension, place, kinds)
+            found = self.lowered[id(extension), place] = pack_op(extension, place, kinds, self.nft)
         packed, op = found
         for offset, namespace, name in op.references:
             self.references.append((self.size + OP.size + offset, namespace, name))
@@ -145,9 +145,9 @@ def pair(value: AddressMask | None) -> tuple[bytes, bytes]:
     return ANY_IPV6 if value is None else (value.address, value.mask)
 
 
-def pack_op(extension: Extension, place: int, kinds: Mapping[str, tuple[int, int]]) -> tuple[bytes, Op]:
+def pack_op(extension: Extension, place: int, kinds: Mapping[str, tuple[int, int]], nft: bool) -> tuple[bytes, Op]:
     """An op with its header; the payload must have the size that the core expects."""
-    op = extension.lower()
+    op = extension.lower_nft() if nft else extension.lower()
     if op.kind not in kinds:
         raise RuntimeError(f"{extension.NAME} lowers to {op.kind!r}, which the core does not have")
     kind, size = kinds[op.kind]

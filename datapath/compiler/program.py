@@ -38,6 +38,7 @@ class CompiledTable:
     chain_names: tuple[str, ...]
     references: tuple[tuple[int, str, str], ...]
     needs: int
+    nft: bool
 
     @property
     def name(self) -> str:
@@ -87,7 +88,7 @@ def compile_table(ruleset: Ruleset, table: Table, *, counters: bool, backend: in
     numbers = {name: number for number, name in enumerate(table.chains)}
     hooks = hooks_of_chains(table, ruleset.source)
     checker = Checker(ruleset.family, table.name, ruleset.source)
-    packer = Packer(ruleset.family, numbers, counters)
+    packer = Packer(ruleset.family, numbers, counters=counters, nft=ruleset.nft)
     chains: list[bytes] = []
     for chain in table.chains.values():
         chains.append(pack_chain(chain, packer.count, counters))
@@ -95,8 +96,9 @@ def compile_table(ruleset: Ruleset, table: Table, *, counters: bool, backend: in
         for rule in chain.rules:
             packer.rule(rule)
     return CompiledTable(
-        ruleset.family, table, backend, b"".join(packer.rules), b"".join(chains), b"".join(packer.ops), b"".join(packer.wide),
-        b"".join(packer.interfaces), entry_points(table.name, numbers), tuple(numbers), tuple(packer.references), needs_of(table))
+        family=ruleset.family, model=table, backend=backend, rules=b"".join(packer.rules), chains=b"".join(chains),
+        ops=b"".join(packer.ops), wide=b"".join(packer.wide), interfaces=b"".join(packer.interfaces), entry=entry_points(table.name, numbers),
+        chain_names=tuple(numbers), references=tuple(packer.references), needs=needs_of(table), nft=ruleset.nft)
 
 
 def pack_chain(chain: Chain, first: int, counters: bool) -> bytes:

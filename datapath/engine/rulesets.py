@@ -45,7 +45,7 @@ class Rulesets:
         base = with_counters(before, live) if noflush else before
         after = restore(base, text, noflush=noflush, counters=counters, source="restore", lenient=self._lenient)
         changed = {name: table for name, table in after.tables.items() if base.tables.get(name) is not table}
-        compiled = compile_ruleset(Ruleset(family, changed, after.source), counters=noflush or counters)
+        compiled = compile_ruleset(replace(after, tables=changed), counters=noflush or counters)
         self._check(compiled, "restore")
         self._models[family, False] = after
         return compiled
@@ -57,7 +57,7 @@ class Rulesets:
 
 def with_counters(ruleset: Ruleset, live: Counters) -> Ruleset:
     """The rule set with its counters as they stand on the node."""
-    return Ruleset(ruleset.family, {name: _table_with(table, live) for name, table in ruleset.tables.items()}, ruleset.source)
+    return replace(ruleset, tables={name: _table_with(table, live) for name, table in ruleset.tables.items()})
 
 
 def _table_with(table: Table, live: Counters) -> Table:

@@ -119,6 +119,10 @@ class Extension(ABC):
     def lower(self) -> Op:
         """The packed form for the core."""
 
+    def lower_nft(self) -> Op:
+        """The same in a table of iptables-nft. It translates a few matches into expressions of nft, which differ at the edges."""
+        return self.lower()
+
 
 class Match(Extension):
     """A condition: `-m NAME ...`."""

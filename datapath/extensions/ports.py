@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import socket
+import struct
 from dataclasses import dataclass
 from typing import Self
 
 from datapath.errors import RulesetSyntaxError
 from datapath.extensions.base import Given, number
 
+PORTS_NFT = struct.Struct("<4H4B")
 
 @dataclass(frozen=True, slots=True)
 class PortRange:
@@ -80,3 +82,16 @@ def resolve_port(text: str) -> int:
         return socket.getservbyname(text)
     except OSError:
         raise RulesetSyntaxError(f"invalid port {text!r}: expected a number or the name of a service") from None
+
+
+def ports_nft(source: PortRange, destination: PortRange, flags: tuple[int, int] = (0, 0), flags_negated: bool = False) -> bytes:
+    """The struct PortsNft: ports as iptables-nft compares them (add_nft_tcpudp in iptables/nft.c).
+
+    A range of all ports asks nothing, negated or not. Two single ports are compared together, so that of two negated
+    ones it is enough when one differs.
+    """
+    single = all(ports.low and ports.low == ports.high for ports in (source, destination))
+    together = single and source.negated and destination.negated
+    asked = [bool(ports.low or ports.high < 65535) for ports in (source, destination)]
+    inverted = source.negated | destination.negated << 1 | flags_negated << 2 | together << 3
+    return PORTS_NFT.pack(source.low, source.high, destination.low, destination.high, *flags, inverted, asked[0] | asked[1] << 1)

@@ -106,11 +106,16 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Ruleset:
-    """The tables of one family (4 or 6) by name. `source` is the file they come from."""
+    """The tables of one family (4 or 6) by name. `source` is the file they come from.
+
+    `nft`: they are iptables-nft's, which evaluates a few conditions with expressions of nft. Where a text does not say
+    whose it is, it is taken for iptables-legacy's.
+    """
 
     family: int
     tables: Mapping[str, Table] = field(default_factory=dict)
     source: str | None = field(default=None, compare=False)
+    nft: bool = field(default=False, compare=False)
 
     @property
     def rules(self) -> int:

@@ -73,7 +73,8 @@ def packets6() -> Iterator[Packet]:
 def header_cases() -> Iterator[KernelCase]:
     for backend in BACKENDS:
         counting = [f"-t mangle -A FORWARD {header}" for header in HEADERS4]
-        yield KernelCase(f"IPv4 headers, {backend}", rules(*MANGLE, *counting), [wire("eth0", packet) for packet in packets4()], backend=backend)
+        packets = [wire("eth0", packet) for packet in packets4()]
+        yield KernelCase(f"IPv4 headers, {backend}", rules(*MANGLE, *counting), packets, backend=backend)
         for header in HEADERS6:     # one by one: a packet that cannot be followed is dropped by the first -p
             name = f"IPv6 {header}, {backend}"
             given = rules(*MANGLE, f"-t mangle -A FORWARD {header}", "-t mangle -A FORWARD")
@@ -81,7 +82,8 @@ def header_cases() -> Iterator[KernelCase]:
         yield KernelCase(
             f"interfaces where there are none, {backend}",
             rules(*MANGLE, "-t mangle -A PREROUTING ! -i eth1", "-t mangle -A OUTPUT ! -o eth1", "-t mangle -A OUTPUT -o eth+",
-                  "-t mangle -A INPUT -i eth+", "-t mangle -A POSTROUTING -o eth0", "-t mangle -A u ! -i eth0", "-t mangle -A u ! -o eth0", "-t mangle -A u -i eth0",
+                  "-t mangle -A INPUT -i eth+", "-t mangle -A POSTROUTING -o eth0", "-t mangle -A u ! -i eth0",
+                  "-t mangle -A u ! -o eth0", "-t mangle -A u -i eth0",
                   "-t mangle -A u -i eth+", "-t mangle -A OUTPUT -j u", "-t mangle -A PREROUTING -j u", "-t mangle -A INPUT -j u"),
             [wire("eth0", IP(src="192.0.2.2", dst="192.0.2.1") / ICMP(type=0)),
              local(IP(src="192.0.2.1", dst="192.0.2.2") / UDP(sport=1, dport=2))],
@@ -112,11 +114,70 @@ WAYS = {
 def way_cases() -> Iterator[KernelCase]:
     for backend in BACKENDS:
         for name, lines in WAYS.items():
-            given = [f"-A {line}" for line in lines] + ["-P FORWARD DROP"] * (name == "a policy of DROP") + ["-N a", "-N b"] * ("empty" in name)
+            given = [f"-A {line}" for line in lines]
+            given += ["-P FORWARD DROP"] * (name == "a policy of DROP") + ["-N a", "-N b"] * ("empty" in name)
             packets = [wire("eth0", IP(src="192.0.2.2", dst="198.51.100.2") / UDP(sport=1, dport=2) / bytes(size)) for size in (0, 99)]
             yield KernelCase(f"{name}, {backend}", rules(*given), packets, backend=backend)
 
 
 @each(way_cases())
 def test_ways(case: KernelCase) -> None:
+    check(case)
+
+
+# iptables-nft asks for ports and flags with expressions of nft: what is cut short does not match, and is not dropped.
+PORTS = (
+    "-p udp -m udp --dport 2", "-p udp -m udp ! --dport 2", "-p udp -m udp --sport 1", "-p udp -m udp ! --sport 1 ! --dport 2",
+    "-p udp -m udp ! --sport 1 ! --dport 9", "-p udp -m udp --sport 1:5 --dport 2:9", "-p udp -m udp ! --sport 0:5 ! --dport 9:99",
+    "-p udp -m udp ! --sport 0 ! --dport 2", "-p udp -m udp", "-p tcp -m tcp --dport 2", "-p tcp -m tcp ! --dport 2:3",
+    "-p tcp -m tcp --sport 1", "-p tcp -m tcp ! --sport 1 ! --dport 2", "-p tcp -m tcp ! --sport 1 ! --dport 9", "-p tcp -m tcp --syn",
+    "-p tcp -m tcp ! --syn", "-p tcp -m tcp --tcp-flags ALL NONE", "-p tcp -m tcp --dport 2 --tcp-flags SYN,ACK SYN",
+    "-p tcp -m tcp --tcp-option 2", "-p tcp -m tcp",
+)
+
+
+def port_packets(family: int) -> Iterator[Packet]:
+    """Whole headers, headers cut short, fragments."""
+    whole = {17: bytes(UDP(sport=1, dport=2, len=12) / b"data"), 6: bytes(TCP(sport=1, dport=2, flags="S") / b"data")}
+    for protocol, header in whole.items():
+        for length in (0, 1, 2, 3, 4, 7, 8, 13, 14, 19, 24):
+            cut = header[:length]
+            if family == 4:
+                yield IP(src="192.0.2.2", dst="198.51.100.2", proto=protocol) / Raw(cut)
+            else:
+                yield IPv6(src="fd00:1::2", dst="fd00:2::2", nh=protocol) / Raw(cut)
+        for offset in (0, 1, 2):
+            if family == 4:
+                yield IP(src="192.0.2.2", dst="198.51.100.2", proto=protocol, id=9, frag=offset, flags="MF") / Raw((header * 2)[:16])
+            else:
+                fragment = IPv6ExtHdrFragment(nh=protocol, offset=offset, m=1, id=9)
+                yield IPv6(src="fd00:1::2", dst="fd00:2::2") / fragment / Raw((header * 2)[:16])
+
+
+def port_cases() -> Iterator[KernelCase]:
+    for backend in BACKENDS:
+        for family in (4, 6):
+            for match in PORTS:
+                given = rules(*MANGLE, f"-t mangle -A FORWARD {match}", "-t mangle -A FORWARD")
+                texts = {"rules": given} if family == 4 else {"rules": "", "rules6": given}
+                yield KernelCase(f"IPv{family} {match}, {backend}", packets=[wire("eth0", packet) for packet in port_packets(family)],
+                                 backend=backend, **texts)
+
+
+@each(port_cases())
+def test_ports(case: KernelCase) -> None:
+    check(case)
+
+
+@each([
+    KernelCase(f"limit {limit}, {backend}", rules(*MANGLE, f"-t mangle -A FORWARD -m limit {limit}"),
+               [wire("eth0", IP(src="192.0.2.2", dst="198.51.100.2") / UDP(sport=1, dport=2), at=at) for at in moments], backend=backend)
+    for backend in BACKENDS
+    for limit, moments in (
+        ("--limit 2/sec --limit-burst 3", [0, 0, 0, 0, 0, 0.6, 0.6, 1.8, 1.8, 1.8]),
+        ("--limit 60/min --limit-burst 1", [0, 0, 0.5, 1.1, 1.2, 2.3]),
+        ("--limit 1/hour", [0] * 8),
+    )
+])
+def test_limit(case: KernelCase) -> None:
     check(case)

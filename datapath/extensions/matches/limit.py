@@ -59,10 +59,13 @@ class Limit(Match):
     def lower(self) -> Op:
         cap, cost = credits_of(self.average * self.burst & UINT32_MAX), credits_of(self.average)
         if cap < cost:
-            count, unit = largest_unit(self.average)
-            nanoseconds = unit // SCALE * 1_000_000_000 // count
-            return Op("limit_nft", NANOSECONDS.pack(0, nanoseconds * self.burst, nanoseconds * self.burst, nanoseconds))
+            return self.lower_nft()
         return Op("limit", LAYOUT.pack(0, cap, cap, cost, 0))
+
+    def lower_nft(self) -> Op:
+        count, unit = largest_unit(self.average)
+        nanoseconds = unit // SCALE * 1_000_000_000 // count
+        return Op("limit_nft", NANOSECONDS.pack(0, nanoseconds * self.burst, nanoseconds * self.burst, nanoseconds))
 
 
 def credits_of(average: int) -> int:

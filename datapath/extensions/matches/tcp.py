@@ -12,7 +12,7 @@ from typing import ClassVar, Self
 
 from datapath.errors import RulesetSyntaxError
 from datapath.extensions.base import Given, Match, Op, Option, RuleContext, number, one_of_each
-from datapath.extensions.ports import ANY_PORT, PortRange
+from datapath.extensions.ports import ANY_PORT, PortRange, ports_nft
 
 FLAGS = {"FIN": 1, "SYN": 2, "RST": 4, "PSH": 8, "ACK": 16, "URG": 32}
 LAYOUT = struct.Struct("<4H4B")
@@ -71,6 +71,11 @@ class Tcp(Match):
         invert = self.source.negated | self.destination.negated << 1 | self.flags_negated << 2 | self.option_negated << 3
         return Op("tcp", LAYOUT.pack(
             self.source.low, self.source.high, self.destination.low, self.destination.high, self.option, *self.flags, invert))
+
+    def lower_nft(self) -> Op:
+        if self.option or self.option_negated or self == Tcp():
+            return self.lower()
+        return Op("ports_nft", ports_nft(self.source, self.destination, self.flags, self.flags_negated))
 
 
 def parse_flags(text: str) -> int:

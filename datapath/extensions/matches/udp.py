@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Self
 
 from datapath.extensions.base import Given, Match, Op, Option, RuleContext, one_of_each
-from datapath.extensions.ports import ANY_PORT, PortRange
+from datapath.extensions.ports import ANY_PORT, PortRange, ports_nft
 
 LAYOUT = struct.Struct("<4HBx")
 
@@ -45,3 +45,8 @@ class Udp(Match):
         return Op("udp", LAYOUT.pack(
             self.source.low, self.source.high, self.destination.low, self.destination.high,
             self.source.negated | self.destination.negated << 1))
+
+    def lower_nft(self) -> Op:
+        if (self.source, self.destination) == (ANY_PORT, ANY_PORT):
+            return self.lower()
+        return Op("ports_nft", ports_nft(self.source, self.destination))

@@ -1,6 +1,7 @@
 """The one table of matches: a name that Match.lower uses, what evaluates it, and the size of its payload."""
 from datapath._core.ipset cimport IpSet, set_find
 from datapath._core.match_base cimport OpHeader
+from datapath._core.matches.ports_nft cimport PortsNft, match_ports_nft
 from datapath._core.matches.addrtype cimport AddrtypeMatch, match_addrtype
 from datapath._core.matches.ah cimport AhMatch, match_ah
 from datapath._core.matches.comment cimport match_comment
@@ -118,3 +119,4 @@ enter("tcp", match_tcp, sizeof(TcpMatch))
 enter("tos", match_tos, sizeof(TosMatch))
 enter("udp", match_udp, sizeof(UdpMatch))
 enter("unknown", match_unknown, 0)
+enter("ports_nft", match_ports_nft, sizeof(PortsNft))

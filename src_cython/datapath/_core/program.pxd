@@ -118,6 +118,7 @@ cdef struct Table:
     int32_t entry[5]        # chain by Hook, -1
     uint8_t number          # TableId, with LEGACY_TABLE
     uint8_t needs           # TableNeed bits
+    uint8_t nft             # of iptables-nft: -p of a broken IPv6 packet is no reason to drop it
 
 
 cdef enum TableNeed:

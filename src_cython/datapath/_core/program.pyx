@@ -48,13 +48,15 @@ cdef int header_wide(const WideAddresses* wide, const HeaderView* view) noexcept
     return 0
 
 
-cdef int header_protocol(const Rule* rule, HeaderView* view, Walk* walk) noexcept nogil:
+cdef int header_protocol(const Table* table, const Rule* rule, HeaderView* view, Walk* walk) noexcept nogil:
     """ip_packet_match and ip6_packet_match from the protocol on."""
     cdef int32_t protocol
     if rule.protocol:
         protocol = view_protocol(view, walk)
         if protocol == PROTOCOL_CUT:
             return PART_UNKNOWN
+        if protocol < 0 and table.nft:
+            walk.hotdrop = 0    # nft_meta_get_eval: the rule does not match, that is all
         if protocol < 0 or (protocol == rule.protocol) == ((rule.flags & RULE_NOT_PROTOCOL) != 0):
             return PART_PROTOCOL
     if rule.flags & (RULE_FRAGMENT | RULE_NOT_FRAGMENT):
@@ -78,7 +80,7 @@ cdef inline int header_part(const Table* table, const Rule* rule, HeaderView* vi
         return PART_IN
     if rule.out_pattern and name_equal(view.out_name, &table.patterns[rule.out_pattern]) == ((rule.flags & RULE_NOT_OUT) != 0):
         return PART_OUT
-    return header_protocol(rule, view, walk)
+    return header_protocol(table, rule, view, walk)
 
 
 cdef inline int rule_matches(Traversal* t, const Rule* rule) noexcept nogil:

@@ -76,6 +76,7 @@ cdef int table_fill(Table* table, Net* net, int family, object compiled) except 
     strncpy(table.name, <bytes>compiled.name.encode(), 31)
     table.number = compiled.number
     table.needs = compiled.needs
+    table.nft = compiled.nft
     for i in range(5):
         table.entry[i] = compiled.entry[i]
     link_ops(table)
