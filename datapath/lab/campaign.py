@@ -39,6 +39,7 @@ class Campaign:
     coverage: Coverage = field(default_factory=Coverage)
     rounds: int = 0
     packets: int = 0
+    blurred: int = 0  # rounds that ended early at an IPv6 redirect
     differences: Counter[str] = field(default_factory=Counter)
     saved: list[Path] = field(default_factory=list)
 
@@ -69,6 +70,7 @@ class Campaign:
             self._save(case, f"case {case.name}: {type(error).__name__}: {error}")
             return
         self.packets += comparison.packets
+        self.blurred += comparison.blurred
         if comparison.differences:
             difference = comparison.differences[0]
             self.differences[difference.what] += 1
@@ -108,7 +110,7 @@ def main() -> int:
         return 2
     print(campaign.coverage.report())
     print(
-        f"{campaign.packets} packets of {campaign.rounds} rounds compared, {sum(campaign.differences.values())} rounds differ: "
+        f"{campaign.packets} packets of {campaign.rounds} rounds compared ({campaign.blurred} ended at an IPv6 redirect), {sum(campaign.differences.values())} rounds differ: "
         + (", ".join(f"{what} {count}" for what, count in campaign.differences.items()) or "none")
     )
     return 1 if campaign.differences else 0

@@ -11,10 +11,6 @@ from datapath.lab.compare import compare
 from datapath.lab.show import show_difference
 from tests.cases import case_names, unpack
 
-# Corners of the walk that are not emulated yet.
-NOT_YET: frozenset[str] = frozenset(name for name in case_names() if name.startswith("corners/"))
-
-
 @pytest.fixture(scope="session")
 def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     directory = tmp_path_factory.mktemp("recorded")
@@ -22,7 +18,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return directory
 
 
-@pytest.mark.parametrize("name", [name for name in case_names() if name not in NOT_YET])
+@pytest.mark.parametrize("name", case_names())
 def test_agrees_with_the_kernel(recorded: Path, name: str) -> None:
     case = load_case(recorded / name)
     comparison = compare(case)

@@ -13,7 +13,6 @@ from datapath.capture.replay import Replay
 from datapath.lab.compare import split_seconds
 from datapath.lab.counters import saved_counters
 
-
 PCAPS = Path(__file__).parents[2] / "pcaps"
 CAPTURES = sorted(path for path in PCAPS.iterdir() if path.suffix in (".pcap", ".pcapng"))
 BEFORE_NAT_UNKNOWN = PCAPS / "from-node.pcapng"
