@@ -10,7 +10,7 @@ from pathlib import Path
 
 from datapath.lab.case import Case
 from datapath.lab.generate.corners import CornerTraffic, add_corners, ipsets, with_sets
-from datapath.lab.generate.nat import NatTraffic, nat_rule_set
+from datapath.lab.generate.nat import NatTraffic, nat_rule_set, second_way_out
 from datapath.lab.generate.nodes import random_recipe
 from datapath.lab.generate.rules import Flavour, rule_set
 from datapath.lab.generate.traffic import Traffic
@@ -65,6 +65,9 @@ def random_case(kind: str, name: str) -> tuple[Case, World]:
         world.families[6] = family6()
     recipe = random_recipe(world)
     sets = ""
+    if kind == "nat" and world.chance(0.4):
+        for family, marking in second_way_out(world, recipe).items():
+            texts[family] = marking + texts[family]
     if kind == "corners":
         add_corners(world, recipe)
         sets = ipsets(world)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 from dataclasses import dataclass
+from typing import Any
 
 from datapath.lab.case import CasePacket
 from datapath.lab.generate.build import ACK, ICMP, ICMPV6, SYN, TCP, UDP, Header, Segment, icmp, internet_sum, ip_packet, pseudo, tcp, udp
@@ -30,6 +31,17 @@ def nat_rule_set(world: World, family: int) -> str:
     chains = "".join(f":{hook} ACCEPT [0:0]\n" for hook in ("PREROUTING", "INPUT", "OUTPUT", "POSTROUTING"))
     filters = "".join(f":{hook} ACCEPT [0:0]\n" for hook in ("INPUT", "FORWARD", "OUTPUT"))
     return "\n".join([f"*nat\n{chains}" + "\n".join(lines), f"COMMIT\n*filter\n{filters}" + "\n".join(counting), "COMMIT\n"])
+
+
+def second_way_out(world: World, recipe: dict[str, Any]) -> dict[int, str]:
+    """Give the node a routing table for marked packets, and the rules that mark the short ones of a connection."""
+    recipe["routes"] += ["default via 203.0.113.3 table 100"] if 4 in world.families else []
+    recipe["routes6"] += ["default via fd00:3::3 table 100"] if 6 in world.families else []
+    recipe |= {key: ["fwmark 0x1 table 100"] for number, key in ((4, "rules"), (6, "rules6")) if number in world.families}
+    chains = ":PREROUTING ACCEPT [0:0]\n:OUTPUT ACCEPT [0:0]\n"
+    return {number: f"*mangle\n{chains}" + "".join(f"-A {hook} -m length --length {length} -j MARK --set-xmark 0x1/0x1\n"
+                                                  for hook in ("PREROUTING", "OUTPUT")) + "COMMIT\n"
+            for number, length in ((4, "0:32"), (6, "0:52")) if number in world.families}
 
 
 def nat_rule(world: World, family: int, hook: str) -> str:

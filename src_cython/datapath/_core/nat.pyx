@@ -87,15 +87,17 @@ cdef uint16_t key_of_packet(const Packet* pkt, const NatEnd* end) noexcept nogil
     return load_be16(header + (2 if end.manip == MANIP_DST else 0)) if has_ports(pkt.protocol) else 0
 
 
-cdef bint note_rewrite(Walk* walk, const NatEnd* end) noexcept nogil:
-    """Record what will be rewritten. False: the packet is so already."""
+cdef void note_rewrite(Walk* walk, const CtEntry* ct, int direction, const NatEnd* end, bint decided_before) noexcept nogil:
+    """Record what will be rewritten, and that an earlier packet has decided so; nothing if the packet is so already."""
     cdef Packet* pkt = walk.pkt
     cdef Addr before = packet_destination(pkt) if end.manip == MANIP_DST else packet_source(pkt)
     cdef uint16_t key = key_of_packet(pkt, end)
     cdef uint16_t new_key = end.key if end.protocol == pkt.protocol and (is_icmp(pkt.protocol) or has_ports(pkt.protocol)) else 0
     cdef Rewrite* kept
     if addr_equal(&before, end.addr) and key == new_key:
-        return False
+        return
+    if decided_before:
+        note(walk, ct, direction, end.manip)
     kept = recorder_rewrite(&walk.net.recorder)
     record(&walk.net.recorder, STEP_REWRITE, walk.hook, TABLE_NAT, end.manip, 0, 0, walk.net.recorder.n_rewrites - 1, True)
     if kept != NULL:
@@ -105,14 +107,13 @@ cdef bint note_rewrite(Walk* walk, const NatEnd* end) noexcept nogil:
         kept.after_key = new_key
         kept.family = walk.family
         kept.protocol = pkt.protocol
-    return True
 
 
 cdef int rewrite(Walk* walk, CtEntry* ct, int direction, uint8_t manip, bint decided_before) noexcept nogil:
     """nf_nat_packet, for an end that is translated. A packet that comes back from a loopback has it already."""
     cdef NatEnd end = end_of(ct, direction, manip)
-    if walk.net.recorder.level != RECORD_NOTHING and note_rewrite(walk, &end) and decided_before:
-        note(walk, ct, direction, manip)
+    if walk.net.recorder.level != RECORD_NOTHING:
+        note_rewrite(walk, ct, direction, &end, decided_before)
     return NF_ACCEPT if nat_manip_at(walk.pkt, 0, &end) else NF_DROP
 
 
@@ -160,11 +161,10 @@ cdef int translate_icmp_error(Walk* walk, CtEntry* ct, int direction, uint8_t ma
             return NF_DROP
     if not is_translated(ct, direction, manip):
         return NF_ACCEPT
-    note(walk, ct, direction, manip)
     end = end_of(ct, direction, manip)
     if walk.net.recorder.level != RECORD_NOTHING:
         end.protocol = 0    # its ports are not the packet's own
-        note_rewrite(walk, &end)
+        note_rewrite(walk, ct, direction, &end, True)
     end.protocol = ct.tuple[0].protocol
     before = sum_bytes(icmp, pkt.present - pkt.transport) if pkt.present > pkt.transport else 0
     end.manip = 1 - manip
