@@ -57,7 +57,12 @@ class Campaign:
         name = f"{self.seed}-{self.rounds}"
         self.rounds += 1
         with tempfile.TemporaryDirectory(prefix="datapath-campaign-") as scratch:
-            for case in play_round(kind, name, Path(scratch), self.packets_per_round):
+            try:
+                cases = play_round(kind, name, Path(scratch), self.packets_per_round)
+            except LabError as error:
+                print(f"round {name} ({kind}) was not played: {error}", flush=True)
+                return
+            for case in cases:
                 self._compare(case, Path(scratch), clock=kind == "timed")
 
     def _compare(self, case: Case, scratch: Path, clock: bool) -> None:
@@ -109,10 +114,9 @@ def main() -> int:
         print(error)
         return 2
     print(campaign.coverage.report())
-    print(
-        f"{campaign.packets} packets of {campaign.rounds} rounds compared ({campaign.blurred} ended at an IPv6 redirect), {sum(campaign.differences.values())} rounds differ: "
-        + (", ".join(f"{what} {count}" for what, count in campaign.differences.items()) or "none")
-    )
+    compared = f"{campaign.packets} packets of {campaign.rounds} rounds compared ({campaign.blurred} ended at an IPv6 redirect)"
+    found = ", ".join(f"{what} {count}" for what, count in campaign.differences.items()) or "none"
+    print(f"{compared}, {sum(campaign.differences.values())} rounds differ: {found}")
     return 1 if campaign.differences else 0
 
 

@@ -11,6 +11,7 @@ import struct
 from collections.abc import Iterator
 
 from datapath.lab.case import CasePacket, Output
+from datapath.lab.errors import LabError
 from datapath.lab.namespace import Namespace, set_file_owner_ids
 
 ETH_P_ALL = 3
@@ -61,8 +62,11 @@ class Wire:
         self._socket.setblocking(False)
 
     def send(self, device: str, frame: bytes) -> None:
-        """Put a frame on the far end of a device. When this returns the node has done with it."""
-        self._socket.sendto(frame, (device, 0))
+        """Put a frame on the far end of a device. When this returns the node has done with it. LabError when it cannot take it."""
+        try:
+            self._socket.sendto(frame, (device, 0))
+        except OSError as error:
+            raise LabError(f"{len(frame)} bytes on {device}: {error.strerror}") from None
 
     def received(self) -> Iterator[Output]:
         """What left the node since the last call."""

@@ -11,6 +11,7 @@ from datapath.lab.compare import compare
 from datapath.lab.show import show_difference
 from tests.cases import case_names, unpack
 
+
 @pytest.fixture(scope="session")
 def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     directory = tmp_path_factory.mktemp("recorded")
