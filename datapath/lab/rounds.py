@@ -65,9 +65,7 @@ def random_case(kind: str, name: str) -> tuple[Case, World]:
         world.families[6] = family6()
     recipe = random_recipe(world)
     sets = ""
-    if kind == "nat" and world.chance(0.4):
-        for family, marking in second_way_out(world, recipe).items():
-            texts[family] = marking + texts[family]
+    marking = second_way_out(world, recipe) if kind == "nat" and world.chance(0.4) else {}
     if kind == "corners":
         add_corners(world, recipe)
         sets = ipsets(world)
@@ -75,7 +73,8 @@ def random_case(kind: str, name: str) -> tuple[Case, World]:
         recipe["backend"] = "nft"
     if kind == "timed":
         recipe["sysctl"] |= {f"net.netfilter.nf_conntrack_{key}": rng.choice(values) for key, values in TIMEOUTS.items()}
-    return Case(name, recipe, _texts(kind, world, sets), [], sets), world
+    texts = {family: marking.get(family, "") + text for family, text in _texts(kind, world, sets).items()}
+    return Case(name, recipe, texts, [], sets), world
 
 
 def _texts(kind: str, world: World, sets: str = "") -> dict[int, str]:
