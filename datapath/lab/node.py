@@ -41,7 +41,7 @@ xfrm policy add src ::/0 dst ::/0 dir in priority 100 action block
 NEIGHBOUR_DISCOVERY = "".join(
     f"xfrm policy add src ::/0 dst ::/0 proto ipv6-icmp type {kind} dir in priority 1 action allow\n" for kind in range(133, 138)
 )
-MULTICAST_REPORTS_SECONDS = 0.04
+MULTICAST_REPORTS_SECONDS = 0.12
 # A classifier on each far end that answers TC_ACT_STOLEN: what the packet socket has seen ends there without a drop reason.
 STEAL = "1,6 0 0 4"
 

@@ -6,7 +6,7 @@ from datapath._core.conntrack cimport conntrack_attach, conntrack_set_closing
 from datapath._core.exthdr cimport NEXTHDR_AUTH, NEXTHDR_ESP, NEXTHDR_ICMP, Skipped, packet_find_transport, skip_extension_headers
 from datapath._core.fib cimport RTN_BROADCAST, RTN_MULTICAST, RTN_UNICAST, Flow
 from datapath._core.icmp cimport hop_limit, icmp_send, packet_make, packet_route, transport_checksum, write_ipv4_header, write_ipv6_header
-from datapath._core.packet cimport CSUM_NONE, CSUM_VALID, packet_destination, packet_has, packet_ip, packet_source
+from datapath._core.packet cimport CSUM_NONE, CSUM_PARTIAL, CSUM_VALID, packet_destination, packet_has, packet_ip, packet_source
 from datapath._core.pool cimport packet_free
 from datapath._core.record cimport STEP_GENERATE, record
 from datapath._core.route cimport address_type
@@ -186,8 +186,12 @@ cdef Packet* tcp_reset_build(Net* net, const Packet* old, uint32_t offset) noexc
         packet_ip(new)[6] = TCP
         write_ipv6_header(new, 0, hop_limit(net, new), &flow.src, &flow.dst)
     packet_find_transport(new)
-    store_be16(packet_ip(new) + header + 16, transport_checksum(new))
-    new.csum = CSUM_VALID
+    if old.family == 4:     # nf_reject_ip_tcphdr_put leaves the sum to the device: an error that quotes the reset shows it unfinished
+        store_be16(packet_ip(new) + header + 16, fold(sum_bytes(packet_ip(new) + 12, 8) + 20 + TCP))
+        new.csum = CSUM_PARTIAL
+    else:
+        store_be16(packet_ip(new) + header + 16, transport_checksum(new))
+        new.csum = CSUM_VALID
     if new.len > route_mtu(net, &net.routes[new.route], new.family):
         packet_free(net, new)
         return NULL
