@@ -49,6 +49,7 @@ class Datapath:
         self._devices = {link.name: number for number, link in enumerate(host.links)}
         self._ipsets = IpSets(self._core, host)
         self._rulesets = Rulesets(lenient, self._ipsets.check)
+        self._nat_rules: list[str] = []
         for compiled in self._rulesets.load(host):
             self._core.load_program(compiled.family, compiled)
         self._conntrack = ConntrackTable(self._core, host)
@@ -122,6 +123,7 @@ class Datapath:
     def restore(self, text: str, family: int = 4, noflush: bool = False, counters: bool = False) -> None:
         """What iptables-restore does with this text; connections are kept. All of it is loaded or, after an error, nothing."""
         live = self._core.counters(family)
+        self._name_nat_rules()
         self._core.load_program(family, self._rulesets.restore(text, family, noflush=noflush, counters=counters, live=live))
 
     def conntrack_delete(self, options: str) -> int:
@@ -190,13 +192,20 @@ class Datapath:
         self._host = host
         self._devices = {link.name: number for number, link in enumerate(host.links)}
 
+    def _name_nat_rules(self) -> list[str]:
+        """The rules that have bound a connection, named while the tables that hold them are there."""
+        for family, number, chain, rule in self._core.nat_rules(len(self._nat_rules)):
+            table = self._core.tables(family)[number]
+            self._nat_rules.append(f"{table.label}/{table.chain_names[chain]}/{rule}")
+        return self._nat_rules
+
     def _transit(self) -> Transit:
         core, links = self._core, self._host.links
         outputs = tuple((links[device].name, frame) for device, frame in core.take_outputs())
         reason = core.drop_reason
         raw = core.steps()
         lines = {step[-1]: core.log_line(step[-1]) for step in raw if step[0] == StepKind.STEP_LOG}
-        decoder = Decoder(self._host, {family: core.tables(family) for family in FAMILIES}, core.nat_rules(), lines)
+        decoder = Decoder(self._host, {family: core.tables(family) for family in FAMILIES}, self._name_nat_rules(), lines)
         return Transit(
             OUTCOMES[core.outcome],
             drop_reason_name(reason) if reason else None,

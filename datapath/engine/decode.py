@@ -37,7 +37,7 @@ class Decoder:
         self,
         host: Host,
         tables: Mapping[int, Mapping[int, CompiledTable]],
-        nat_rules: Sequence[tuple[int, int, int]],
+        nat_rules: Sequence[str],
         lines: Mapping[int, str],
     ) -> None:
         self._host = host
@@ -134,9 +134,7 @@ class Decoder:
     def _nat_rule(self, number: int) -> str | None:
         if not 0 <= number < len(self._nat_rules):
             return None
-        table, chain, rule = self._nat_rules[number]
-        compiled = self._tables[self._family][table]
-        return f"{compiled.label}/{compiled.chain_names[chain]}/{rule}"
+        return self._nat_rules[number]
 
 
 def signed(value: int) -> int:

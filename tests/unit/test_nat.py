@@ -130,11 +130,14 @@ def test_the_steps_say_who_decided_and_what_changed() -> None:
 
 
 def test_a_changed_rule_does_not_touch_what_is_there() -> None:
-    before = host(f"PREROUTING -p udp -j DNAT --to-destination {SERVER}")
-    node = Datapath(before)
+    node = Datapath(host())
+    node.restore("*nat\n:PREROUTING ACCEPT [0:0]\n:unused - [0:0]\n:elsewhere - [0:0]\n-A PREROUTING -j elsewhere\n-A elsewhere -p tcp\n"
+                 f"-A elsewhere -p udp -j DNAT --to-destination {SERVER}\nCOMMIT\n")
     assert leaves(node, udp(dst="198.51.100.9")).dst == SERVER
     node.restore("*nat\n:PREROUTING ACCEPT [0:0]\n-A PREROUTING -p udp -j DNAT --to-destination 198.51.100.7\nCOMMIT\n")
-    assert leaves(node, udp(dst="198.51.100.9")).dst == SERVER
+    transit = node.receive(frame(udp(dst="198.51.100.9")), "eth0")
+    assert Ether(transit.outputs[0][1])[IP].dst == SERVER
+    assert [step.rule for step in transit.steps if isinstance(step, Bound)] == ["nat/elsewhere/2"]   # as it was called then
     assert leaves(node, udp(2001, dst="198.51.100.9")).dst == "198.51.100.7"
 
 

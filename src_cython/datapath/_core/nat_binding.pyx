@@ -351,7 +351,7 @@ cdef int bind(Walk* walk, CtEntry* ct, const NatRange* bounds, int manip, int32_
 
 cdef int nat_setup(Walk* walk, CtEntry* ct, NatRange* bounds, int manip) noexcept nogil:
     if bounds.rule == 0:
-        bounds.rule = 1 + nat_rule_enter(walk.net, walk.rule_table, walk.rule_chain, walk.rule_number)
+        bounds.rule = 1 + nat_rule_enter(walk.net, walk.family, walk.rule_table, walk.rule_chain, walk.rule_number)
     return bind(walk, ct, bounds, manip, <int32_t>bounds.rule - 1)
 
 

@@ -10,6 +10,7 @@ cdef struct NatRule:  # a rule that has bound a connection; CtEntry.rule holds i
     int32_t chain
     int32_t number          # from 1
     uint8_t table           # as in steps
+    uint8_t family
 
 
 cdef struct NatTable:
@@ -23,8 +24,9 @@ cdef struct NatTable:
 
 cdef int nat_init(Net* net) except -1
 cdef void nat_free(Net* net) noexcept nogil
-cdef int32_t nat_rule_enter(Net* net, uint8_t table, int32_t chain, int32_t number) noexcept nogil  # its place, -1 without memory
-cdef object nat_rules(Net* net)     # [(table, chain, number)]
+# Its place, -1 without memory.
+cdef int32_t nat_rule_enter(Net* net, uint8_t family, uint8_t table, int32_t chain, int32_t number) noexcept nogil
+cdef object nat_rules(Net* net, uint32_t first)     # [(family, table, chain, number)] from a place on
 cdef void nat_source_link(Net* net, CtEntry* ct) noexcept nogil
 # The latest connection of the same source as `tuple`, or the next older one after `after`; NULL: none.
 cdef CtEntry* nat_source_next(Net* net, const Tuple* tuple, CtEntry* after) noexcept nogil

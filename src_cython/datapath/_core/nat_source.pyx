@@ -30,7 +30,7 @@ cdef void nat_free(Net* net) noexcept nogil:
         net.nat = NULL
 
 
-cdef int32_t nat_rule_enter(Net* net, uint8_t table, int32_t chain, int32_t number) noexcept nogil:
+cdef int32_t nat_rule_enter(Net* net, uint8_t family, uint8_t table, int32_t chain, int32_t number) noexcept nogil:
     cdef NatTable* nat = <NatTable*>net.nat
     cdef NatRule* larger
     if nat.n_rules == nat.rules_size:
@@ -39,6 +39,7 @@ cdef int32_t nat_rule_enter(Net* net, uint8_t table, int32_t chain, int32_t numb
             return -1
         nat.rules = larger
         nat.rules_size = nat.rules_size * 2 + 16
+    nat.rules[nat.n_rules].family = family
     nat.rules[nat.n_rules].table = table
     nat.rules[nat.n_rules].chain = chain
     nat.rules[nat.n_rules].number = number
@@ -46,10 +47,10 @@ cdef int32_t nat_rule_enter(Net* net, uint8_t table, int32_t chain, int32_t numb
     return <int32_t>(nat.n_rules - 1)
 
 
-cdef object nat_rules(Net* net):
+cdef object nat_rules(Net* net, uint32_t first):
     cdef NatTable* nat = <NatTable*>net.nat
     cdef uint32_t i
-    return [(nat.rules[i].table, nat.rules[i].chain, nat.rules[i].number) for i in range(nat.n_rules)]
+    return [(nat.rules[i].family, nat.rules[i].table, nat.rules[i].chain, nat.rules[i].number) for i in range(first, nat.n_rules)]
 
 
 cdef inline uint32_t bucket_of(const NatTable* nat, const Tuple* tuple) noexcept nogil:

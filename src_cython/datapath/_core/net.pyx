@@ -200,9 +200,9 @@ cdef class NetNamespace:
             found.append((end.family, end.protocol, bytes(end.before.b[:16]), end.before_key, bytes(end.after.b[:16]), end.after_key))
         return found
 
-    def nat_rules(self) -> list:
-        """The rules that STEP_NAT names: [(table, chain, rule)], all that have bound a connection so far."""
-        return nat_rules(&self.net)
+    def nat_rules(self, first: int = 0) -> list:
+        """The rules that STEP_NAT names, from the place `first` on: [(family, table, chain, rule)]. They stay when tables are replaced."""
+        return nat_rules(&self.net, first)
 
     def load_host(self, compiled) -> None:
         """Take devices, addresses, sysctls, routes and policy rules from a CompiledHost, in place of those before."""
