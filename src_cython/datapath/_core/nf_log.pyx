@@ -165,8 +165,9 @@ cdef void put_icmp(Line* line, Walk* walk, uint32_t at, bint fragment, uint8_t f
             put_number(line, b"MTU=%u ", load_be16(icmp + 6))
 
 
-cdef void put_owner_and_mark(Line* line, const Packet* pkt, uint8_t flags) noexcept nogil:
-    if flags & LOG_UID and pkt.has_owner:
+cdef void put_owner_and_mark(Line* line, const Walk* walk, uint8_t flags) noexcept nogil:
+    cdef const Packet* pkt = walk.pkt
+    if flags & LOG_UID and pkt.has_owner and walk.in_dev < 0:   # the loopback device takes the socket away
         put_number(line, b"UID=%u ", pkt.uid)
         put_number(line, b"GID=%u ", pkt.gid)
     if pkt.mark:
@@ -232,7 +233,7 @@ cdef void put_ipv4(Line* line, Walk* walk, uint32_t at, uint8_t flags, bint inne
     else:
         put_number(line, b"PROTO=%u ", ip[9])
     if not inner:
-        put_owner_and_mark(line, pkt, flags)
+        put_owner_and_mark(line, walk, flags)
 
 
 cdef int32_t put_extensions(Line* line, const Packet* pkt, uint32_t* at, uint8_t header, uint8_t flags, bint* fragment) noexcept nogil:
@@ -343,7 +344,7 @@ cdef void put_ipv6(Line* line, Walk* walk, uint32_t at, uint8_t flags, bint inne
     else:
         put_number(line, b"PROTO=%u ", <uint32_t>protocol)
     if not inner:
-        put_owner_and_mark(line, pkt, flags)
+        put_owner_and_mark(line, walk, flags)
 
 
 cdef void put_mac(Line* line, Walk* walk, uint8_t flags) noexcept nogil:
@@ -351,7 +352,6 @@ cdef void put_mac(Line* line, Walk* walk, uint8_t flags) noexcept nogil:
     cdef const Packet* pkt = walk.pkt
     cdef const Device* device = &walk.net.devices[walk.in_dev]
     cdef const uint8_t* mac = pkt.head + pkt.mac
-    cdef bint header = pkt.mac_len != 0 and (device.has_link_header or device.kind == DEVICE_LOOPBACK)
     if flags & LOG_MAC_DECODE and device.has_link_header:
         if pkt.mac_len < ETH_HLEN:
             return
@@ -366,7 +366,10 @@ cdef void put_mac(Line* line, Walk* walk, uint8_t flags) noexcept nogil:
         put_number(line, b"MACPROTO=%04x ", load_be16(mac + 12))
         return
     put(line, b"MAC=")
-    if header:
+    if device.kind == DEVICE_LOOPBACK:
+        put(line, b"00:00:00:00:00:00:00:00:00:00:00:00:")
+        put(line, b"08:00" if walk.family == 4 else b"86:dd")
+    elif pkt.mac_len and device.has_link_header:
         put_hex(line, mac, ETH_HLEN, b"%02x", b":%02x")
     put(line, b" ")
 
