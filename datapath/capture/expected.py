@@ -14,9 +14,12 @@ from typing import TypeVar
 from datapath.capture.frame import ETH_P_IP, ETH_P_IPV6
 from datapath.capture.packet import TCP, IpPacket, read_packet
 from datapath.capture.window import Key
+from datapath.engine.transit import Transit
 
 KEPT_NS = 10_000_000_000
 KEPT = 50_000
+KEPT_BYTES = 64 << 20
+TRANSIT_BYTES = 5000
 
 Item = TypeVar("Item")
 
@@ -29,9 +32,16 @@ class Passage:
     time_ns: int
     device: str | None
     packet: IpPacket | None
-    outcome: str
     leaving: list[Leaving] = field(default_factory=list)
     seen_on: set[str | None] = field(default_factory=set)
+    sent: bool = False  # by the node itself
+    transit: Transit | None = None  # kept of what was not forwarded, and of what came in on a bridge's port
+
+    @property
+    def size(self) -> int:
+        """About how many bytes it keeps."""
+        frames = sum(len(leaving.frame) for leaving in self.leaving)
+        return frames + (len(self.packet.data) if self.packet else 0) + (TRANSIT_BYTES if self.transit else 0)
 
 
 @dataclass(slots=True, eq=False)
@@ -53,6 +63,7 @@ class Expected:
         """`without_link_header`: devices whose frames begin with the IP header (tun)."""
         self._bare = frozenset(without_link_header)
         self._passages: deque[Passage] = deque()
+        self._bytes = 0
         self._leaving: dict[Key, deque[Leaving]] = defaultdict(deque)
         self._entered: dict[Key, deque[Passage]] = defaultdict(deque)
         self.unseen: dict[str, int] = defaultdict(int)  # by device: predicted frames that were forgotten before they were seen
@@ -68,8 +79,13 @@ class Expected:
         if passage.packet is not None:
             self._entered[passage.packet.full_key].append(passage)
         self._passages.append(passage)
-        while self._passages and (len(self._passages) > KEPT or passage.time_ns - self._passages[0].time_ns > KEPT_NS):
+        self._bytes += passage.size
+        while self._passages and self._full(passage.time_ns):
             self._forget(self._passages.popleft())
+
+    def _full(self, now_ns: int) -> bool:
+        too_old = now_ns - self._passages[0].time_ns > KEPT_NS
+        return too_old or len(self._passages) > KEPT or self._bytes > KEPT_BYTES
 
     def leaving(self, packet: IpPacket | None, frame: bytes, device: str | None) -> Leaving | None:
         """The predicted frame that this captured one shows, which was not seen on this device yet."""
@@ -91,6 +107,7 @@ class Expected:
             self._forget(self._passages.popleft())
 
     def _forget(self, passage: Passage) -> None:
+        self._bytes -= passage.size
         for leaving in passage.leaving:
             if not leaving.seen_on:
                 self.unseen[leaving.device] += 1

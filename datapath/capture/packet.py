@@ -73,6 +73,14 @@ class IpPacket:
         return self._icmp_type() in ERROR_TYPES.get(self.protocol, ())
 
     @property
+    def is_for_link(self) -> bool:
+        """Whether its destination means something on one link only: multicast, broadcast, link-local."""
+        to = self.destination
+        if self.family == 6:
+            return to[0] == 0xFF or (to[0] == 0xFE and to[1] & 0xC0 == 0x80)
+        return 224 <= to[0] < 240 or to == b"\xff\xff\xff\xff" or to[:2] == b"\xa9\xfe"
+
+    @property
     def tcp_flags(self) -> int:
         """The flags of a TCP header, 0 without."""
         readable = self.protocol == TCP and self.fragment_offset == 0 and len(self.data) >= self.transport + 14

@@ -200,7 +200,8 @@ class PcapngReader:
     def _within(self, time_ns: int) -> int:
         if 0 <= time_ns <= TIME_MAX:
             return time_ns
-        self.warnings.append(f"record {self._number + 1}: its time is outside of the years 1970 to 2262")
+        if not any("1970" in warning for warning in self.warnings):
+            self.warnings.append(f"record {self._number + 1}: its time is outside of the years 1970 to 2262")
         return min(max(time_ns, 0), TIME_MAX)
 
     def _cut(self) -> None:

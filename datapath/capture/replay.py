@@ -28,8 +28,10 @@ from datapath.capture.shown import LeavingCopies, Shown, shown_by, shown_by_repl
 from datapath.capture.stack import Stacks
 from datapath.capture.window import Bounds, Sight, Window
 from datapath.engine.transit import Transit
+from datapath.model.steps import Rewritten, Tracked
 from datapath.model.verdicts import Outcome
 
+MOST_TOLD, MOST_SAID = 100_000, 200
 ORIGINAL_UNKNOWN = "captured after NAT, original unknown"
 
 
@@ -75,7 +77,7 @@ class Replay:
         try:
             for sight in self._window:
                 for transit in self._node.advance(sight.time_ns):
-                    self._expected.add(Passage(sight.record.number, sight.time_ns, None, None, outcome_of(transit)), transit.outputs)
+                    self._expected.add(Passage(sight.record.number, sight.time_ns, None, None), transit.outputs)
                     yield Played(Role.TIMER, None, transit=transit)
                 played = self._play(sight)
                 self._count(played)
@@ -107,7 +109,8 @@ class Replay:
         below = self._expected.entered(sight.packet, device) if sight.packet is not None else None
         if below is not None and below.device is not None and self._stacks.is_above(device, below.device):
             below.seen_on.add(device)
-            return self._copy(sight, device, below.number, self._compare(below.packet, sight.packet, generated=False))
+            found = self._compare(below.packet, sight.packet, generated=False)
+            return self._copy(sight, device, below.number, () if self._translated_on_bridge(below, sight, device, found) else found)
         data = ethernet(sight.record, frame, self._places.link(device).mac)
         entry = self._stacks.entry(device, data[:6])
         if entry is None:
@@ -124,6 +127,13 @@ class Replay:
         notes = (*offload_notes(sight, self._places.link(device), self._strict), *self._shown_notes(shown if taken_now > taken else None))
         return Played(Role.RECEIVED, sight.record, device, transit, differences=contradiction, notes=notes)
 
+    def _translated_on_bridge(self, below: Passage, sight: Sight, device: str, found: tuple[Difference, ...]) -> bool:
+        """Whether a copy on a bridge shows its packet behind PREROUTING: with br_netfilter that runs before the bridge."""
+        if self._places.link(device).kind != "bridge" or below.transit is None or sight.packet is None:
+            return False
+        ends = {step.after for step in below.transit.own_steps() if isinstance(step, Rewritten) and step.manip == "destination"}
+        return sight.packet.end(1) in ends and {difference.what for difference in found} <= {"destination", "id"}
+
     def _left(self, sight: Sight, frame: Frame, place: Place) -> Played:
         """A leaving frame: predicted, or sent by the node itself."""
         content = b"" if frame.is_ip else ethernet(sight.record, frame, bytes(6))
@@ -135,9 +145,14 @@ class Replay:
         passed = self._expected.entered(sight.packet, place.device)
         if passed is not None and passed.device != place.device:
             passed.seen_on.add(place.device)
-            wrong = Difference("drop", passed.outcome, f"left by {place.device}")
-            return self._copy(sight, place.device, passed.number, (wrong,))
+            return self._copy(sight, place.device, passed.number, self._left_after_all(passed, place.device))
         return self._sent(sight, place, sight.packet)
+
+    def _left_after_all(self, passed: Passage, device: str | None) -> tuple[Difference, ...]:
+        """What is wrong with a frame of which the walk predicted none: nothing, if it was seen leaving higher in the stack."""
+        if passed.sent and passed.device is not None and device is not None and self._stacks.related(passed.device, device):
+            return ()
+        return (Difference("drop", outcome_of(passed.transit), f"left by {device or 'an unknown device'}"),)
 
     def _predicted(self, sight: Sight, place: Place, leaving: Leaving) -> Played:
         leaving.seen_on.add(place.device)
@@ -151,15 +166,17 @@ class Replay:
         original = self._node.before_nat(packet.data)
         shown = shown_by(packet, sight.record.number)
         self._node.show(shown.source, shown.destination)
-        transit = self._node.send(original or packet.data, sight.time_ns, wire_length=packet.length)
+        bound = self._stacks.bridge_of(place.device) if packet.is_for_link and place.device is not None else None
+        transit = self._node.send(original or packet.data, sight.time_ns, wire_length=packet.length, interface=bound)
         passage = self._enter(sight, place.device, transit)
+        passage.sent = True
         notes = () if original is not None else (ORIGINAL_UNKNOWN,)
         found: tuple[Difference, ...] = ()
         leaving = self._expected.leaving(packet, b"", place.device)
         if leaving is not None and leaving.passage is passage:
             leaving.seen_on.add(place.device)
             found = self._compare(leaving.packet, packet, generated=False)
-        elif transit.verdict is not Outcome.QUEUED and not (place.device and self._places.is_loopback(place.device)):
+        elif transit.verdict is not Outcome.QUEUED and not self._may_be_loopback(place, transit):
             found = (Difference("drop", outcome_of(transit), f"left by {place.device or 'an unknown device'}"),)
         if original is None:
             notes, found = (*notes, *(f"differs: {difference}" for difference in found)), ()
@@ -167,17 +184,26 @@ class Replay:
             Role.SENT, sight.record, place.device, transit, differences=found, notes=notes, original_unknown=original is None
         )
 
+    def _may_be_loopback(self, place: Place, transit: Transit) -> bool:
+        """What the node sends to itself is not among the frames that leave."""
+        if place.device is None:
+            return transit.verdict is Outcome.DELIVERED
+        return self._places.is_loopback(place.device)
+
     def _copy(self, sight: Sight, device: str | None, number: int, found: tuple[Difference, ...]) -> Played:
         """A frame that shows a packet again. The same difference of the same flows is one contradiction."""
         if found and found in self._told:
             return Played(Role.COPY, sight.record, device, copy_of=number, notes=("differs as an earlier packet of the connection did",))
         if any(difference.what in ("source", "destination", "drop", "interface") for difference in found):
-            self._told.add(found)
+            if len(self._told) < MOST_TOLD:
+                self._told.add(found)
         return Played(Role.COPY, sight.record, device, copy_of=number, differences=found)
 
     def _enter(self, sight: Sight, device: str | None, transit: Transit) -> Passage:
-        passage = Passage(sight.record.number, sight.time_ns, device, sight.packet, outcome_of(transit))
+        passage = Passage(sight.record.number, sight.time_ns, device, sight.packet)
         passage.seen_on.add(device)
+        if transit.verdict is not Outcome.FORWARDED or (device is not None and self._places.link(device).master is not None):
+            passage.transit = transit
         self._expected.add(passage, transit.outputs)
         return passage
 
@@ -206,10 +232,14 @@ class Replay:
         summary.contradictions += bool(played.differences)
 
     def _say(self, what: str) -> None:
-        if what not in self.summary.said:
+        if what not in self.summary.said and len(self.summary.said) < MOST_SAID:
             self.summary.said.append(what)
 
 
-def outcome_of(transit: Transit) -> str:
-    """How a walk ended, in words."""
-    return transit.verdict.lower() + (f" ({transit.drop_reason})" if transit.drop_reason else "")
+def outcome_of(transit: Transit | None) -> str:
+    """How a walk ended, in words, and why conntrack found the packet invalid if it did."""
+    if transit is None:
+        return "forwarded"
+    text = transit.verdict.lower() + (f" ({transit.drop_reason})" if transit.drop_reason else "")
+    invalid = next((step for step in transit.own_steps() if isinstance(step, Tracked) and step.state == "INVALID"), None)
+    return text if invalid is None else f"{text}, invalid to conntrack ({invalid.how})"

@@ -30,6 +30,11 @@ class Stacks:
             return master.name
         return None
 
+    def bridge_of(self, device: str) -> str:
+        """The device that has the addresses: a port's bridge, else the device itself."""
+        master = self._links[device].master
+        return master if master is not None and self._links[master].kind == "bridge" else device
+
     def is_above(self, upper: str, lower: str) -> bool:
         """Whether a packet that came in by `lower` may then be seen on `upper`."""
         found, waiting = {lower}, [lower]

@@ -94,7 +94,7 @@ class AnyTap:
 
         with self._namespace:
             self._process = subprocess.Popen(
-                ["tcpdump", "-Z", "root", "-i", "any", "-n", "-s", "0", "--immediate-mode", "-U", "-w", str(self._path)],
+                ["tcpdump", "-Z", "root", "-i", "any", "-n", "-s", "0", "-B", "16384", "-U", "-w", str(self._path)],
                 stderr=subprocess.PIPE)  # fmt: skip
         assert self._process.stderr is not None
         for line in self._process.stderr:
