@@ -55,7 +55,7 @@ cdef struct Device:
     uint8_t carrier         # LOWER_UP: operational
     uint8_t noarp
     uint8_t multicast       # IFF_MULTICAST
-    uint8_t has_link_header # Ethernet
+    uint8_t has_link_header  # Ethernet
     uint8_t mac[6]
     uint8_t promisc
     uint32_t mtu
@@ -81,7 +81,7 @@ cdef struct Device:
     uint8_t send_redirects      # or
     uint8_t accept_redirects
     uint8_t drop_unicast_in_l2_multicast
-    uint8_t accept_source_route # and
+    uint8_t accept_source_route  # and
     uint8_t log_martians
     uint8_t arp_accept
     uint8_t medium_id

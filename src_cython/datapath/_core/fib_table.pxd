@@ -77,7 +77,7 @@ cdef struct FibLeaf:
 cdef struct FibTable:
     uint32_t id
     uint32_t n_lengths
-    uint32_t default_routes # unicast routes to 0.0.0.0/0 (tb_num_default)
+    uint32_t default_routes  # unicast routes to 0.0.0.0/0 (tb_num_default)
     uint8_t lengths[129]    # longest first
 
 
@@ -87,7 +87,7 @@ cdef struct FibRule:
     int32_t oif
     int32_t table           # index of the table, -1: there is none
     int32_t goto_rule       # index in the rules, -1: nowhere
-    int32_t suppress_prefix # -1: off
+    int32_t suppress_prefix  # -1: off
     int32_t suppress_group  # -1: off
     int32_t number          # in the host's files
     uint32_t mark, mark_mask

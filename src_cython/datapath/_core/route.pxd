@@ -4,33 +4,24 @@
 # ip6_pkt_discard, which may send an ICMP error. EINVAL is a blackhole: nothing is sent.
 from libc.stdint cimport int32_t, uint8_t, uint32_t
 
+from datapath._core.address_type cimport (
+    RPFILTER_ACCEPT_LOCAL, RPFILTER_LOOSE, RPFILTER_VALID_MARK, address_is_local, address_type, addrtype6_fits, multicast_member, reverse_path_ok,
+)
 from datapath._core.context cimport Net, Walk
 from datapath._core.fib cimport Flow, RouteDecision
 from datapath._core.fib_table cimport FibResult
 from datapath._core.packet cimport Packet
+from datapath._core.route_output cimport multipath_choose, route_output
 from datapath._core.source_address cimport device_holds, masquerade_address, select_source
 from datapath._core.tuples cimport Addr
-
-
-cdef enum RpfilterFlag:  # XT_RPFILTER_*
-    RPFILTER_LOOSE = 1
-    RPFILTER_VALID_MARK = 2
-    RPFILTER_ACCEPT_LOCAL = 4
 
 
 cdef int fib_load(Net* net, object compiled) except -1      # devices, sysctls, tables and rules of a CompiledHost
 cdef void fib_free(Net* net) noexcept nogil
 cdef int fib_lookup(Net* net, const Flow* flow, RouteDecision* decision) noexcept nogil     # 0 or a positive errno
 cdef int route_input(Walk* walk) noexcept nogil             # sets pkt.route; 0 or the DropReason; writes STEP_ROUTE
-cdef int route_output(Net* net, Packet* pkt, Flow* flow, RouteDecision* decision) noexcept nogil  # 0 or a positive errno; fills flow.src; pkt may be NULL, else sets pkt.route
 cdef int route_me_harder(Walk* walk) noexcept nogil         # 0 or a positive errno; sets pkt.route
-cdef uint8_t address_type(Net* net, uint8_t family, const Addr* addr, int32_t dev) noexcept nogil     # RouteType; dev -1: any
-cdef bint addrtype6_fits(Net* net, const Addr* addr, int32_t dev, uint32_t mask) noexcept nogil       # -m addrtype for IPv6: bits 1 << RouteType
-cdef bint address_is_local(Net* net, uint8_t family, const Addr* addr, int32_t dev) noexcept nogil
-cdef bint reverse_path_ok(Net* net, const Packet* pkt, int32_t in_dev, uint8_t flags) noexcept nogil  # -m rpfilter, before its --invert
-cdef bint multicast_member(Net* net, uint8_t family, int32_t dev, const Addr* group) noexcept nogil   # groups that Linux joins by itself
 cdef int32_t route_intern(Net* net, const RouteDecision* decision) noexcept nogil   # its place in Net.routes
 # Shared by the routing modules:
 cdef void decision_of(Net* net, const FibResult* result, uint8_t family, RouteDecision* decision) noexcept nogil
-cdef void multipath_choose(Net* net, const Flow* flow, uint32_t flags, FibResult* result) noexcept nogil
 cdef void flow_of_packet(const Packet* pkt, Flow* flow) noexcept nogil      # addresses, tos, and protocol and ports as the flow dissector sees them

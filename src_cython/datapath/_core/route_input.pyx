@@ -149,7 +149,7 @@ cdef int route_input4(Net* net, const Packet* pkt, int32_t dev, RouteDecision* d
     cdef const FibFamily* fib = &(<Fib*>net.fib).family[0]
     cdef Flow flow
     cdef FibResult result
-    cdef int reason, error
+    cdef int error
     cdef uint8_t on_link = 0
     flow_of_packet(pkt, &flow)
     flow.iif = dev
