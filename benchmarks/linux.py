@@ -79,8 +79,8 @@ def load_program(instructions: bytes) -> int:
     licence = ctypes.create_string_buffer(b"GPL")
     log = ctypes.create_string_buffer(65536)
     attribute = bytearray(128)
-    struct.pack_into("<IIQQIIQ", attribute, 0, PROG_TYPE_XDP, len(instructions) // 8, ctypes.addressof(code), ctypes.addressof(licence), 1, len(log),
-                     ctypes.addressof(log))  # fmt: skip
+    places = (ctypes.addressof(code), ctypes.addressof(licence))
+    struct.pack_into("<IIQQIIQ", attribute, 0, PROG_TYPE_XDP, len(instructions) // 8, *places, 1, len(log), ctypes.addressof(log))
     try:
         return bpf(PROG_LOAD, attribute)
     except OSError as error:

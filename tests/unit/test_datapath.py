@@ -13,7 +13,8 @@ from datapath.model.steps import DeliveredLocally, Dropped, LeftBy, PolicyApplie
 CLIENT, ROUTER, ROUTER_INSIDE, SERVER = "192.0.2.10", "192.0.2.1", "198.51.100.1", "198.51.100.10"
 MACS = {CLIENT: "02:00:00:00:01:10", ROUTER: "02:00:00:00:01:01", ROUTER_INSIDE: "02:00:00:00:02:01", SERVER: "02:00:00:00:02:10"}
 LINKS = [
-    {"ifindex": 1, "ifname": "lo", "flags": ["LOOPBACK", "UP", "LOWER_UP"], "mtu": 65536, "link_type": "loopback", "address": "00:00:00:00:00:00"},
+    {"ifindex": 1, "ifname": "lo", "flags": ["LOOPBACK", "UP", "LOWER_UP"], "mtu": 65536, "link_type": "loopback",
+     "address": "00:00:00:00:00:00"},
     {"ifindex": 2, "ifname": "eth0", "flags": ["BROADCAST", "MULTICAST", "UP", "LOWER_UP"], "mtu": 1500, "link_type": "ether",
      "address": MACS[ROUTER]},
     {"ifindex": 3, "ifname": "eth1", "flags": ["BROADCAST", "MULTICAST", "UP", "LOWER_UP"], "mtu": 1500, "link_type": "ether",
@@ -22,7 +23,8 @@ LINKS = [
 
 
 def address(device: dict[str, object], ip: str, length: int) -> dict[str, object]:
-    info = {"family": "inet", "local": ip, "prefixlen": length, "scope": "host" if ip.startswith("127.") else "global", "label": device["ifname"]}
+    scope = "host" if ip.startswith("127.") else "global"
+    info = {"family": "inet", "local": ip, "prefixlen": length, "scope": scope, "label": device["ifname"]}
     return {**device, "addr_info": [info]}
 
 
@@ -78,7 +80,7 @@ def test_forwarded_packet_tells_its_way() -> None:
     rules = [(step.chain, step.rule, step.action, step.tried) for step in transit.steps if isinstance(step, RuleMatched)]
     assert rules == [("FORWARD", 2, "jump web", 2), ("web", 2, "ACCEPT", 2)]
     assert transit.rules_tried == {"filter/FORWARD": 2, "filter/web": 2}
-    assert [step.state for step in transit.steps if isinstance(step, Tracked)][0] == "NEW"
+    assert next(step.state for step in transit.steps if isinstance(step, Tracked)) == "NEW"
     assert [step.device for step in transit.steps if isinstance(step, LeftBy)] == ["eth1"]
     routed = next(step for step in transit.steps if isinstance(step, Routed))
     assert (routed.type, routed.device, routed.route) == ("unicast", "eth1", "198.51.100.0/24 dev eth1 src 198.51.100.1")
@@ -116,7 +118,8 @@ def test_nat_both_ways() -> None:
         ("destination", f"{ROUTER}:8080", f"{SERVER}:80"),
         ("source", f"{CLIENT}:40000", f"{ROUTER_INSIDE}:40000"),
     ]
-    reply = Ether(src=MACS[SERVER], dst=MACS[ROUTER_INSIDE]) / IP(src=SERVER, dst=ROUTER_INSIDE) / TCP(sport=80, dport=40000, flags="SA", ack=1)
+    segment = TCP(sport=80, dport=40000, flags="SA", ack=1)
+    reply = Ether(src=MACS[SERVER], dst=MACS[ROUTER_INSIDE]) / IP(src=SERVER, dst=ROUTER_INSIDE) / segment
     back = node.receive(bytes(reply), "eth1", 1_000_000)
     [(interface, frame)] = back.outputs
     answer = Ether(frame)
@@ -195,7 +198,7 @@ def test_time_never_runs_backwards() -> None:
 def test_what_cannot_be_is_said_in_one_line() -> None:
     with pytest.raises(HostError, match="no interface 'eth9'"):
         Datapath(host()).receive(b"", "eth9")
-    with pytest.raises(HostError, match="no profile of Linux '5.4'"):
+    with pytest.raises(HostError, match=r"no profile of Linux '5\.4'"):
         Datapath(host(), kernel="5.4")
     with pytest.raises(UnsupportedFeatureError, match=r"^iptables-save.txt:3: .*nosuch"):
         Datapath(host("*filter\n:INPUT ACCEPT [0:0]\n-A INPUT -m nosuch --x 1 -j DROP\nCOMMIT\n"))

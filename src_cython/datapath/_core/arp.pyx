@@ -7,7 +7,7 @@ from datapath._core.device cimport Device, DeviceAddress
 from datapath._core.fib cimport RTN_LOCAL, RTN_UNICAST, Flow, RouteDecision
 from datapath._core.neighbour cimport Neighbour, is_proxy, neighbour_lookup, neighbour_update
 from datapath._core.outcome cimport packet_drop, packet_end
-from datapath._core.packet cimport PACKET_HOST, PACKET_LOOPBACK, PACKET_OTHERHOST, address_at, packet_ip, packet_source
+from datapath._core.packet cimport PACKET_LOOPBACK, PACKET_OTHERHOST, address_at, packet_ip, packet_source
 from datapath._core.pool cimport packet_free, packet_new
 from datapath._core.receive cimport ETH_P_ARP, ETH_P_IP
 from datapath._core.record cimport STEP_GENERATE, record

@@ -113,7 +113,7 @@ cdef class BulkPlayer:
         cdef uint64_t seen = 0      # where the record begins that is looked at ahead of its turn
         cdef uint64_t time_ns = 0
         cdef CtAhead ahead
-        cdef int i
+        cdef int _i
         cdef uint32_t caplen = 0
         cdef bint ok = True
         cdef uint8_t level = self.net.recorder.level
@@ -122,7 +122,7 @@ cdef class BulkPlayer:
         p = &data[0]
         self.net.recorder.level = RECORD_PATH if self.with_paths else RECORD_NOTHING
         memset(&ahead, 0, sizeof(CtAhead))
-        for i in range(AHEAD):
+        for _i in range(AHEAD):
             seen = self.look_ahead(&ahead, p, size, seen)
             ahead.place += 1
         with nogil:

@@ -41,7 +41,6 @@ cdef enum CtStatus:  # enum ip_conntrack_status
     IPS_IMPORTED = 1 << 24
     IPS_UNKNOWN = 1 << 25
 
-
     # Ours besides: packets and bytes are counted (nf_conntrack_acct was on when it was made); it stands in the
     # table with its reply tuple only (the loser of a clash).
     IPS_COUNTED = 1 << 26

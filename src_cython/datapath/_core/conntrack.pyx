@@ -7,7 +7,7 @@ from libc.stdint cimport int32_t, uint64_t
 
 from datapath._core.conn cimport (
     CT_ESTABLISHED, CT_ESTABLISHED_REPLY, CT_IS_REPLY, CT_NEW, CT_RELATED, CT_RELATED_REPLY, CT_UNTRACKED, HOW_CLASH,
-    HOW_CLASH_RESOLVED, HOW_CREATED, HOW_FOUND, HOW_INVALID, HOW_NO_TRANSPORT, HOW_NO_TUPLE, HOW_NONE, HOW_PREVIOUS,
+    HOW_CLASH_RESOLVED, HOW_CREATED, HOW_FOUND, HOW_NO_TRANSPORT, HOW_NO_TUPLE, HOW_NONE, HOW_PREVIOUS,
     HOW_TABLE_FULL, IPS_CONFIRMED, IPS_COUNTED, IPS_DYING, IPS_EXPECTED, IPS_FIXED_TIMEOUT, IPS_NAT_CLASH,
     IPS_REPLY_ONLY, IPS_SEEN_REPLY, IPS_TEMPLATE,
 )
@@ -15,7 +15,7 @@ from datapath._core.ct_generic cimport track_generic, track_gre
 from datapath._core.ct_icmp cimport icmp_error, track_icmp, track_icmpv6
 from datapath._core.ct_sctp cimport track_sctp
 from datapath._core.ct_table cimport (
-    entry_expired, entry_insert, entry_kill, entry_new, entry_put, table_find, table_find_other, table_free,
+    entry_insert, entry_kill, entry_new, entry_put, table_find, table_find_other, table_free,
     table_init, table_sweep,
 )
 from datapath._core.ct_tcp cimport track_tcp
@@ -23,7 +23,6 @@ from datapath._core.ct_tcp_states cimport TCP_CLOSE
 from datapath._core.ct_track cimport TRACK_ACCEPT, TRACK_DROP, TRACK_REPEAT, Tracking, direction_of
 from datapath._core.ct_udp cimport track_udp, track_udplite
 from datapath._core.ct_zone cimport find_in_zone
-from datapath._core.packet cimport packet_transport
 from datapath._core.record cimport STEP_CONNTRACK, record
 from datapath._core.tuples cimport tuple_equal
 from datapath._core.verdict cimport NF_ACCEPT, NF_DROP

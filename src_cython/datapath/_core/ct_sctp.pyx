@@ -2,7 +2,7 @@
 
 The states are the association's as seen from between the ends: RFC 9260's words, not those of one end.
 """
-from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from libc.stdint cimport uint8_t, uint32_t
 from libc.string cimport memset
 
 from datapath._core.conn cimport (
@@ -99,10 +99,10 @@ cdef int build() except -1:
 cdef void build_crc() noexcept:
     cdef uint32_t value
     cdef uint32_t i
-    cdef int bit
+    cdef int _bit
     for i in range(256):
         value = i
-        for bit in range(8):
+        for _bit in range(8):
             value = (value >> 1) ^ (<uint32_t>0x82F63B78 if value & 1 else 0)
         CRC32C[i] = value
 

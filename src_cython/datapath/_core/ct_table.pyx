@@ -152,8 +152,8 @@ cdef bint early_drop(Net* net, uint64_t hash) noexcept nogil:
     cdef uint32_t buckets = linux_buckets(net)
     cdef uint32_t bucket = linux_bucket(hash, buckets)
     cdef uint32_t dropped
-    cdef int i
-    for i in range(EVICTION_RANGE):
+    cdef int _i
+    for _i in range(EVICTION_RANGE):
         dropped = drop_bucket(net, bucket, buckets)
         if dropped:
             table.stats.early_drop += dropped
@@ -306,10 +306,10 @@ cdef void table_sweep(Net* net, uint32_t slots) noexcept nogil:
     cdef Conntrack* table = <Conntrack*>net.conntrack
     cdef uint32_t total = table.used
     cdef CtEntry* ct
-    cdef uint32_t i
+    cdef uint32_t _i
     if slots > total:
         slots = total
-    for i in range(slots):
+    for _i in range(slots):
         if table.swept >= total:
             table.swept = 0
         ct = table_slot(table, table.swept)

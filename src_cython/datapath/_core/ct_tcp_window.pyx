@@ -10,7 +10,7 @@ td_maxwin, the largest window it has offered. A segment fits when
 What breaks 1 or 2 is invalid; what breaks 3 or 4 only is late, and passes without effect.
 """
 from datapath._core.conn cimport (
-    HOW_ACK_OVER, HOW_ACK_UNDER, HOW_OVERSHOT, HOW_SEQ_OVER, HOW_SEQ_UNDER, IPS_IMPORTED, IPS_SEQ_ADJUST, CtEntry, CtSeqAdjust,
+    HOW_ACK_OVER, HOW_ACK_UNDER, HOW_OVERSHOT, HOW_SEQ_OVER, HOW_SEQ_UNDER, IPS_SEQ_ADJUST, CtEntry, CtSeqAdjust,
     CtTcp,
 )
 from datapath._core.ct_tcp cimport SIDE_BE_LIBERAL, SIDE_DATA_UNACKED, SIDE_MAXACK_SET, SIDE_SACK_PERM, SIDE_WINDOW_SCALE

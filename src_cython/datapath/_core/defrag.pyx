@@ -19,7 +19,7 @@ from datapath._core.pool cimport packet_expand, packet_free
 from datapath._core.record cimport STEP_DEFRAG, record
 from datapath._core.route cimport route_input
 from datapath._core.verdict cimport (
-    DROP_DUP_FRAG, DROP_FRAG_REASM_TIMEOUT, DROP_FRAG_TOO_FAR, DROP_NONE, DROP_NOMEM, DROP_NOT_SPECIFIED, HOOK_INPUT, HOOK_PREROUTING,
+    DROP_DUP_FRAG, DROP_FRAG_REASM_TIMEOUT, DROP_NONE, DROP_NOMEM, DROP_NOT_SPECIFIED, HOOK_INPUT, HOOK_PREROUTING,
     NF_ACCEPT, NF_DROP, NF_STOLEN, OUTCOME_DROPPED, OUTCOME_QUEUED,
 )
 from datapath._core.walk cimport walk_begin

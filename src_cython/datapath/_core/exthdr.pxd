@@ -22,7 +22,7 @@ cdef enum ExtensionHeader:  # NEXTHDR_* in include/net/ipv6.h
 cdef struct Skipped:  # the answer of ipv6_skip_exthdr
     int offset          # of the header found, from the IPv6 header; -1: cut short
     uint8_t protocol
-    uint32_t frag_field # the fragment header's offset field; 0: none
+    uint32_t frag_field  # the fragment header's offset field; 0: none
     uint8_t has_fragment
 
 

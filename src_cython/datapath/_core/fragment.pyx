@@ -17,7 +17,7 @@ from datapath._core.packet cimport HEADROOM, Packet, packet_has, packet_ip
 from datapath._core.pool cimport packet_free, packet_new, packet_reserve
 from datapath._core.record cimport STEP_FRAGMENT, record
 from datapath._core.transmit cimport finish_output2
-from datapath._core.verdict cimport DROP_NOT_SPECIFIED, DROP_PKT_TOO_BIG, HOOK_POSTROUTING
+from datapath._core.verdict cimport DROP_NOT_SPECIFIED, HOOK_POSTROUTING
 from datapath._core.wire cimport fold, load_be16, store_be16, store_be32, sum_bytes
 
 cdef enum:

@@ -23,7 +23,7 @@ cdef struct HeaderView:
     uint8_t family
     uint64_t in_name[2]     # zero without a device
     uint64_t out_name[2]
-    const Addr* wide_source # IPv6
+    const Addr* wide_source  # IPv6
     const Addr* wide_destination
 
 

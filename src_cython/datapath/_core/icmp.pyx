@@ -7,7 +7,7 @@ from libc.string cimport memcpy, memset
 
 from datapath._core.conntrack cimport conntrack_attach
 from datapath._core.context cimport route_slot
-from datapath._core.device cimport DEVICE_LOOPBACK, Device
+from datapath._core.device cimport DEVICE_LOOPBACK
 from datapath._core.draws cimport draw_u32
 from datapath._core.exthdr cimport NEXTHDR_ICMP, Skipped, packet_find_transport, skip_extension_headers
 from datapath._core.fib cimport RTN_BROADCAST, RTN_LOCAL, RTN_MULTICAST
@@ -23,7 +23,7 @@ from datapath._core.route cimport address_is_local, route_output, select_source
 from datapath._core.transmit cimport route_mtu
 from datapath._core.tuples cimport addr_is_zero
 from datapath._core.walk cimport walk_local_out
-from datapath._core.wire cimport fold, load_be16, store_be16, store_be32, sum_bytes
+from datapath._core.wire cimport fold, store_be16, store_be32, sum_bytes
 
 cdef enum:
     ICMP = 1

@@ -1,6 +1,6 @@
 """Neighbour discovery (net/ipv6/ndisc.c)."""
-from libc.stdint cimport uint8_t, uint16_t
-from libc.string cimport memcmp, memcpy, memset
+from libc.stdint cimport uint8_t
+from libc.string cimport memcpy, memset
 
 from datapath._core.device cimport Device, DeviceAddress
 from datapath._core.exthdr cimport NEXTHDR_ICMP, packet_find_transport

@@ -39,7 +39,6 @@ cdef enum:
     PROXY_FAMILY = 0x80     # proxies stand in the same table, as another family
 
 
-
 cdef int neighbours_init(Net* net) except -1:
     cdef Neighbours* table = <Neighbours*>calloc(1, sizeof(Neighbours))
     net.neighbours = table

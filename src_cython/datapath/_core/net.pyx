@@ -1,5 +1,5 @@
 """The node: what Linux calls a network namespace (struct net). Owns the tables, the connections and the clock."""
-from libc.stdint cimport int32_t, uint32_t, uint64_t, uint8_t
+from libc.stdint cimport uint32_t, uint64_t, uint8_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy, memset
 

@@ -4,7 +4,6 @@ from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
 from libc.stdio cimport snprintf
 from libc.stdlib cimport calloc, free, realloc
 
-from datapath._core.conn cimport IPS_DST_NAT_DONE, IPS_SRC_NAT_DONE
 from datapath._core.context cimport family_index
 from datapath._core.header_view cimport PROTOCOL_CUT, HeaderView, view_addresses, view_protocol, view_read
 from datapath._core.match_base cimport MATCH_NO, MATCH_UNKNOWN, MATCH_YES, OpHeader, TargetFunction
@@ -14,7 +13,7 @@ from datapath._core.program_tables cimport table_free, table_load
 from datapath._core.record cimport (
     RECORD_NOTHING, RECORD_WHY, STEP_NOT_MATCHED, STEP_POLICY, STEP_RETURN, STEP_RULE, STEP_UNKNOWN, Recorder, record)
 from datapath._core.rule_index cimport Cursor, cursor_next, cursor_seek
-from datapath._core.verdict cimport HOOK_INPUT, HOOK_POSTROUTING, NF_ACCEPT, NF_DROP, NF_UNKNOWN, TABLE_NAT, TABLES, XT_CONTINUE, XT_GOTO, XT_JUMP, XT_RETURN
+from datapath._core.verdict cimport NF_ACCEPT, NF_DROP, NF_UNKNOWN, TABLE_NAT, TABLES, XT_CONTINUE, XT_GOTO, XT_JUMP, XT_RETURN
 
 cdef enum:
     DEEPEST = 1 << 20       # frames: more than any table that loads can need, nested traversals included
@@ -87,7 +86,7 @@ cdef inline int rule_matches(Traversal* t, const Rule* rule) noexcept nogil:
     """MatchResult of the whole rule; t.failed says what failed. Matches behind the one that failed are not asked."""
     cdef int result = MATCH_YES
     cdef int answer
-    cdef uint8_t i
+    cdef uint8_t _i
     cdef OpHeader* op
     t.failed = header_part(t.table, rule, &t.view, t.walk)
     if t.failed:
@@ -96,7 +95,7 @@ cdef inline int rule_matches(Traversal* t, const Rule* rule) noexcept nogil:
         return MATCH_YES
     t.walk.rule = <void*>rule
     op = <OpHeader*>(t.table.arena + rule.matches)
-    for i in range(rule.n_matches):
+    for _i in range(rule.n_matches):
         answer = op.run(t.walk, op + 1)
         if answer == MATCH_NO:
             t.failed = 256 | op.place

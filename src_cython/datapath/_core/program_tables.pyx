@@ -1,5 +1,5 @@
 """Copying a compiled table from Python's bytes into a Table that belongs to the node."""
-from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy, strncpy
 
@@ -35,11 +35,11 @@ cdef void link_ops(Table* table) noexcept nogil:
     cdef OpHeader* op
     cdef Rule* rule
     cdef int32_t i
-    cdef uint8_t j
+    cdef uint8_t _j
     for i in range(table.n_rules):
         rule = &table.rules[i]
         op = <OpHeader*>(table.arena + rule.matches)
-        for j in range(rule.n_matches):
+        for _j in range(rule.n_matches):
             op.run = MATCHES[op.kind]
             op = <OpHeader*>(<uint8_t*>(op + 1) + op.size)
         if rule.action == ACTION_TARGET:
@@ -51,10 +51,10 @@ cdef void release_shared(Table* table) noexcept nogil:
     """Let go of what the rules' matches and targets share with others on the node."""
     cdef OpHeader* op
     cdef int32_t i
-    cdef uint8_t j
+    cdef uint8_t _j
     for i in range(table.n_rules):
         op = <OpHeader*>(table.arena + table.rules[i].matches)
-        for j in range(table.rules[i].n_matches):
+        for _j in range(table.rules[i].n_matches):
             match_release(op)
             op = <OpHeader*>(<uint8_t*>(op + 1) + op.size)
         if table.rules[i].action == ACTION_TARGET:

@@ -11,7 +11,7 @@ from datapath._core.exthdr cimport NEXTHDR_HOP, packet_find_transport
 from datapath._core.hopopts cimport parse_hop_options
 from datapath._core.offload cimport offload_allow
 from datapath._core.packet cimport (
-    PACKET_BROADCAST, PACKET_HOST, PACKET_LOOPBACK, PACKET_MULTICAST, PACKET_OTHERHOST, packet_has, packet_ip,
+    PACKET_BROADCAST, PACKET_HOST, PACKET_LOOPBACK, PACKET_MULTICAST, PACKET_OTHERHOST, packet_ip,
 )
 from datapath._core.record cimport STEP_DEVICE, record
 from datapath._core.verdict cimport (

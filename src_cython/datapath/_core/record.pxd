@@ -20,8 +20,7 @@ cpdef enum StepKind:  # mirrored by datapath/report/steps.py
     STEP_RULE = 4           # a rule matched: table, a = chain, b = rule (from 1), arg = what it did (Verdict)
     STEP_RETURN = 5         # the end of a user chain (or RETURN): table, a = chain left, b = rules it has
     STEP_POLICY = 6         # a base chain's end: table, a = chain, b = rules it has, arg = Verdict
-    STEP_NOT_MATCHED = 7    # RECORD_WHY: table, a = chain, b = rule, arg = 0: the rule's header part, else 1 + number of the
-                            # match in the rule; value = which part of the header (HeaderPart)
+    STEP_NOT_MATCHED = 7    # RECORD_WHY: table, a = chain, b = rule, arg = 0: its header (value = HeaderPart), else 1 + the match's number
     STEP_ROUTE = 8          # a routing decision: a = number of the route in the host's file, b = policy rule, arg = RouteType, value = out device
     STEP_CONNTRACK = 9      # arg = CtInfo, a = how (CtHow), value = entry id (detail)
     STEP_NAT = 10           # arg = 0 source, 1 destination; a = place in NatTable.rules or -1 (null binding), b = 1: decided by the entry
@@ -118,8 +117,8 @@ cdef inline uint64_t recorder_path(const Recorder* rec) noexcept nogil:
     """
     cdef const uint64_t* words = <const uint64_t*>rec.steps
     cdef uint64_t h = 0x243F6A8885A308D3
-    cdef uint32_t i
-    for i in range(rec.count):
+    cdef uint32_t _i
+    for _i in range(rec.count):
         h = (h ^ (words[0] * <uint64_t>0x9E3779B97F4A7C15 + words[1] * <uint64_t>0xC2B2AE3D27D4EB4F + words[2] * <uint64_t>0x165667B19E3779F9)) \
             * <uint64_t>0xD6E8FEB86659FD93
         h ^= h >> 32

@@ -1,9 +1,9 @@
 """Refusing a packet (net/ipv4/netfilter/nf_reject_ipv4.c, net/ipv6/netfilter/nf_reject_ipv6.c)."""
-from libc.stdint cimport uint16_t, uint64_t
+from libc.stdint cimport uint64_t
 from libc.string cimport memcpy, memset
 
 from datapath._core.conntrack cimport conntrack_attach, conntrack_set_closing
-from datapath._core.exthdr cimport NEXTHDR_AUTH, NEXTHDR_ESP, NEXTHDR_ICMP, Skipped, packet_find_transport, skip_extension_headers
+from datapath._core.exthdr cimport NEXTHDR_AUTH, NEXTHDR_ESP, Skipped, packet_find_transport, skip_extension_headers
 from datapath._core.fib cimport RTN_BROADCAST, RTN_MULTICAST, RTN_UNICAST, Flow
 from datapath._core.icmp cimport hop_limit, icmp_send, packet_make, packet_route, transport_checksum, write_ipv4_header, write_ipv6_header
 from datapath._core.packet cimport CSUM_NONE, CSUM_PARTIAL, CSUM_VALID, packet_destination, packet_has, packet_ip, packet_source

@@ -30,7 +30,6 @@ cdef void target_release(OpHeader* op) noexcept nogil:
                 target.ipset[i].refs -= 1
 
 
-
 cdef void enter(str name, TargetFunction function, size_t size) except *:
     cdef int kind = len(TARGET_KINDS)
     if name in TARGET_KINDS or kind >= TARGET_KINDS_MAX:

@@ -2,8 +2,7 @@
 net/core/dev.c, drivers/net/loopback.c, net/8021q/vlan_dev.c.
 """
 from libc.stdint cimport uint16_t
-from libc.string cimport memcpy, memmove, memset
-
+from libc.string cimport memcpy, memmove
 from datapath._core.backlog cimport backlog_add
 from datapath._core.conntrack cimport conntrack_get
 from datapath._core.device cimport DEVICE_DUMMY, DEVICE_LOOPBACK, DEVICE_VLAN, Device

@@ -7,7 +7,7 @@
 Packets that the kernel makes on the way (ICMP errors, resets, neighbour discovery) walk inside of the walk that
 caused them, as they do in Linux. Packets that come back from a loopback wait in the backlog until the walk is over.
 """
-from libc.stdint cimport uint8_t, uint16_t, uint32_t
+from libc.stdint cimport uint8_t, uint32_t
 
 from datapath._core.arp cimport arp_receive
 from datapath._core.backlog cimport backlog_run

@@ -9,5 +9,3 @@ cdef inline int target_notrack(Walk* walk, void* payload) noexcept nogil:
     if walk.pkt.ct == NULL and walk.pkt.ctinfo != CT_UNTRACKED:
         walk.pkt.ctinfo = CT_UNTRACKED
     return XT_CONTINUE
-
-
