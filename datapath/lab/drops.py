@@ -17,6 +17,7 @@ from datapath.lab.errors import LabError
 _LIBC = ctypes.CDLL(None, use_errno=True)
 SYS_FSOPEN, SYS_FSCONFIG, SYS_FSMOUNT = 430, 431, 432
 FSCONFIG_CMD_CREATE = 6
+SOCKET_CLOSED = "QUEUE_PURGE"  # what a closed socket had not read
 REASON = re.compile(r"reason: (\w+)")
 
 
@@ -68,7 +69,7 @@ class DropWatcher:
         with contextlib.suppress(BlockingIOError):
             while part := os.read(self._pipe, 65536):
                 text += part
-        return REASON.findall(text.decode())
+        return [reason for reason in REASON.findall(text.decode()) if reason != SOCKET_CLOSED]
 
     def close(self) -> None:
         """Stop watching."""

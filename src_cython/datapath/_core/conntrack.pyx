@@ -307,8 +307,13 @@ cdef void conntrack_alter_reply(Net* net, CtEntry* ct, const Tuple* reply) noexc
 
 
 cdef void conntrack_attach(Net* net, Packet* new, const Packet* old) noexcept nogil:
-    """A packet that the kernel sends on account of `old` goes the other way in its connection (nf_conntrack_attach)."""
+    """A packet that the kernel sends on account of `old` goes the other way in its connection (nf_conntrack_attach).
+
+    Of an untracked one it gets the state alone, without a connection: NOTRACK takes it for seen, and nothing finds it valid.
+    """
     if old.ct == NULL:
+        if old.ctinfo == CT_UNTRACKED:
+            new.ctinfo = CT_RELATED
         return
     if new.ct != NULL:
         entry_put(net, new.ct)
