@@ -49,7 +49,7 @@ def parse_link(entry: Entry) -> Link:
         lower=entry.optional_text("link"),
         lower_index=entry.number("link_index", default=0),
         netns_id=entry.number("link_netnsid", 0x7FFFFFFF) if entry.has("link_netnsid") else None,
-        vlan_id=data.number("id", default=0) if info.text("info_kind", "") == "vlan" else 0,
+        vlan_id=data.number("id", 4095, default=0) if info.text("info_kind", "") == "vlan" else 0,
         vlan_protocol=VLAN_PROTOCOLS.get(protocol, 0x8100),
         group=parse_group(entry, "group"),
         promiscuity=entry.number("promiscuity", default=0),
