@@ -20,6 +20,7 @@ KEPT_NS = 10_000_000_000
 KEPT = 50_000
 KEPT_BYTES = 64 << 20
 TRANSIT_BYTES = 5000
+LARGE = 1280  # no packet that is smaller is cut to segments
 
 Item = TypeVar("Item")
 
@@ -75,7 +76,8 @@ class Expected:
             own = packet is not None and passage.packet is not None and packet.full_key == passage.packet.full_key
             leaving = Leaving(passage, device, frame, packet, not own)
             passage.leaving.append(leaving)
-            self._leaving[_key(packet, frame, leaving.generated)].append(leaving)
+            for key in _keys(leaving):
+                self._leaving[key].append(leaving)
         if passage.packet is not None:
             self._entered[passage.packet.full_key].append(passage)
         self._passages.append(passage)
@@ -94,6 +96,18 @@ class Expected:
         own = _best(self._leaving.get(packet.full_key, ()), packet, device)
         return own or _best(self._leaving.get(packet.key, ()), packet, device)
 
+    def segmented(self, packet: IpPacket) -> Leaving | None:
+        """The predicted large packet of which this is one segment: the device was given pieces (net/core/dev.c, skb_gso_segment)."""
+        if packet.protocol != TCP or not packet.has_ports:
+            return None
+        payload = packet.tcp_payload
+        for leaving in self._leaving.get(("segments", packet.flow), ()):
+            assert leaving.packet is not None
+            offset = (packet.sequence - leaving.packet.sequence) & 0xFFFFFFFF
+            if payload and leaving.packet.tcp_payload[offset : offset + len(payload)] == payload:
+                return leaving
+        return None
+
     def entered(self, packet: IpPacket, device: str | None) -> Passage | None:
         """The packet that entered elsewhere and that this captured one shows again."""
         for passage in self._entered.get(packet.full_key, ()):
@@ -111,7 +125,8 @@ class Expected:
         for leaving in passage.leaving:
             if not leaving.seen_on:
                 self.unseen[leaving.device] += 1
-            _remove(self._leaving, _key(leaving.packet, leaving.frame, leaving.generated), leaving)
+            for key in _keys(leaving):
+                _remove(self._leaving, key, leaving)
         if passage.packet is not None:
             _remove(self._entered, passage.packet.full_key, passage)
 
@@ -124,6 +139,13 @@ def ip_of_ethernet(frame: bytes) -> IpPacket | None:
         at += 4
         ethertype = int.from_bytes(frame[at : at + 2])
     return read_packet(frame[at + 2 :]) if ethertype in (ETH_P_IP, ETH_P_IPV6) else None
+
+
+def _keys(leaving: Leaving) -> list[Key]:
+    keys = [_key(leaving.packet, leaving.frame, leaving.generated)]
+    if leaving.packet is not None and leaving.packet.protocol == TCP and leaving.packet.length > LARGE:
+        keys.append(("segments", leaving.packet.flow))
+    return keys
 
 
 def _key(packet: IpPacket | None, frame: bytes, generated: bool) -> Key:

@@ -92,6 +92,12 @@ class IpPacket:
         return int.from_bytes(self.data[self.transport + 4 : self.transport + 8])
 
     @property
+    def tcp_payload(self) -> bytes:
+        """What follows the TCP header, as far as it was captured; meaningful with `tcp_flags`."""
+        at = self.transport
+        return self.data[at + (self.data[at + 12] >> 4) * 4 :] if len(self.data) > at + 12 else b""
+
+    @property
     def acknowledgement(self) -> int:
         """TCP's acknowledgement number; meaningful with `tcp_flags`."""
         return int.from_bytes(self.data[self.transport + 8 : self.transport + 12])

@@ -31,6 +31,7 @@ from datapath.engine.transit import Transit
 from datapath.model.steps import Rewritten, Tracked
 from datapath.model.verdicts import Outcome
 
+OF_CONNECTIONS = frozenset({"source", "destination", "drop", "interface"})  # differences that every packet of one has
 MOST_TOLD, MOST_SAID = 100_000, 200
 ORIGINAL_UNKNOWN = "captured after NAT, original unknown"
 
@@ -70,7 +71,7 @@ class Replay:
         self._expected = Expected([link.name for link in node.host.links if link.link_type == "none"])
         self._copies = LeavingCopies()
         self._drawn = DrawnConnections()
-        self._told: set[tuple[Difference, ...]] = set()
+        self._told: set[tuple[str, tuple[Difference, ...]]] = set()
         node.allow_offload(not strict)
 
     def __iter__(self) -> Iterator[Played]:
@@ -140,6 +141,11 @@ class Replay:
         leaving = self._expected.leaving(sight.packet, content, place.device)
         if leaving is not None:
             return self._predicted(sight, place, leaving)
+        whole = self._expected.segmented(sight.packet) if sight.packet is not None else None
+        if whole is not None:
+            whole.seen_on.add(place.device)
+            note = f"offload: one of the segments of packet {whole.passage.number}"
+            return Played(Role.COPY, sight.record, place.device, copy_of=whole.passage.number, notes=(note,))
         if sight.packet is None:
             return Played(Role.IGNORED, sight.record, place.device, notes=("left the node and holds no IP packet",))
         passed = self._expected.entered(sight.packet, place.device)
@@ -192,11 +198,11 @@ class Replay:
 
     def _copy(self, sight: Sight, device: str | None, number: int, found: tuple[Difference, ...]) -> Played:
         """A frame that shows a packet again. The same difference of the same flows is one contradiction."""
-        if found and found in self._told:
+        key = (sight.packet.flow if sight.packet is not None else "", found)
+        if found and key in self._told:
             return Played(Role.COPY, sight.record, device, copy_of=number, notes=("differs as an earlier packet of the connection did",))
-        if any(difference.what in ("source", "destination", "drop", "interface") for difference in found):
-            if len(self._told) < MOST_TOLD:
-                self._told.add(found)
+        if found and len(self._told) < MOST_TOLD and any(difference.what in OF_CONNECTIONS for difference in found):
+            self._told.add(key)
         return Played(Role.COPY, sight.record, device, copy_of=number, differences=found)
 
     def _enter(self, sight: Sight, device: str | None, transit: Transit) -> Passage:

@@ -216,6 +216,19 @@ class TestOffload:
         assert [len(frame) for _, frame in one.transit.outputs] == [14 + 5040]
         assert run.summary.received == 1
 
+    def test_segments_of_a_large_packet(self):
+        whole = tcp(OUTSIDE, SERVER, 4000, 80, flags=0x18, seq=5000, ack=1, payload=bytes(range(256)) * 12)
+        frames = [("eth0", IN, ether(whole, dst=ETH0))]
+        for at in range(0, 3072, 1448):
+            part = whole[40 + at : 40 + at + 1448]
+            piece = tcp(OUTSIDE, SERVER, 4000, 80, flags=0x10, seq=5000 + at, ack=1, payload=part, ttl=63, ident=9)
+            frames.append(("eth1", OUT, ether(piece, src=ETH1)))
+        played, run = replay(named(*frames))
+        assert [one.role for one in played] == [Role.RECEIVED, Role.COPY, Role.COPY, Role.COPY]
+        assert contradictions(played) == []
+        assert played[1].notes == ("offload: one of the segments of packet 1",)
+        assert run.summary.unseen == 0
+
     def test_what_the_snap_length_cut(self):
         packet = udp(OUTSIDE, SERVER, 4000, 9, payload=b"x" * 500)
         data = section() + interface(options=[(2, b"eth0"), (9, b"\x09")])
