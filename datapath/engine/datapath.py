@@ -97,8 +97,7 @@ class Datapath:
     def advance(self, now_ns: int) -> list[Transit]:
         """What happens without a packet up to this time: ARP retries, reassembly time-outs, expiries."""
         self._core.advance(now_ns)
-        transit = self._transit()
-        return [transit] if transit.outputs or transit.steps else []
+        return [self._transit()] if self._core.steps() else []  # whatever leaves is a step too
 
     # State
 
