@@ -6,7 +6,7 @@
     replay.summary                  # counts; .contradictions decides the exit code
 
 A frame that came in is received; one that left is first looked for among the predicted frames and compared, and only
-what is left over was sent by a process of the node. DESIGN: docs/captures.md.
+what is left over was sent by a process of the node. docs/captures.md says how.
 """
 
 from __future__ import annotations
