@@ -47,6 +47,7 @@ class CompiledHost:
     routes: tuple[tuple[object, ...], ...]
     rules: tuple[dict[str, int | bytes], ...]
     custom_rules: tuple[bool, bool]
+    realms: bool            # some IPv4 route or rule has realms: net->ipv4.fib_num_tclassid_users
     custom_local: bool      # an IPv4 route of type local that somebody added: net->ipv4.fib_has_custom_local_routes
     neighbours: tuple[tuple[int, bytes, int, bytes, int, int], ...] | None
 
@@ -71,6 +72,7 @@ def compile_host(host: Host) -> CompiledHost:
         routes=tuple(compile_route(route, number, numbers) for number, route in enumerate(host.routes)),
         rules=tuple(compile_rule(rule, number, numbers, host) for number, rule in enumerate(host.rules)),
         custom_rules=(custom_rules(host, 4), custom_rules(host, 6)),
+        realms=any(part.realms for part in (*host.routes, *host.rules) if part.family == 4),
         custom_local=any(route.type == "local" and route.family == 4 and route.protocol != "kernel" for route in host.routes),
         neighbours=None if host.neighbours is None else tuple(compile_neighbours(host, numbers)),
     )

@@ -99,6 +99,7 @@ class Route:
     mtu_locked: bool = False
     hop_limit: int = 0
     for_sources: IpNetwork | None = None    # IPv6: it holds for packets from these (`from`)
+    realms: bool = False            # it has realms: Linux then looks every source up
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +127,7 @@ class PolicyRule:
     goto: int = 0
     negated: bool = False
     l3mdev: bool = False
+    realms: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,6 +53,7 @@ def parse_route(entry: Entry, family: int) -> Route:
         mtu=metrics.number("mtu", default=0),
         mtu_locked="mtu" in str(metrics.fields.get("lock", "")),
         hop_limit=metrics.number("hoplimit", 255, default=0),
+        realms=entry.has("flow") or any(hop.has("flow") for hop in entry.entries("nexthops", "nexthop")),
         for_sources=entry.network("from", family) if entry.has("from") and family == 6 else None,
     )
 
@@ -143,6 +144,7 @@ def parse_rule(entry: Entry, family: int) -> PolicyRule:
         goto=entry.number("goto", default=0),
         negated=entry.has("not"),
         l3mdev=entry.has("l3mdev"),
+        realms=entry.has("flow_to") or entry.has("flow_from"),
     )
 
 

@@ -75,6 +75,10 @@ PAIRS += [
                node=node(routes=["default via 203.0.113.2", "local 172.17.0.0/16 dev lo", "prohibit 240.0.0.0/8",
                                  "unreachable 127.9.0.0/16"])),
 ]
+PAIRS += [
+    KernelCase("every source to every destination, a route with realms", SEEN, all_pairs(),
+               node=node(routes=["default via 203.0.113.2", "10.0.0.0/8 via 192.0.2.3 realms 5/6", "blackhole 172.17.0.0/16"])),
+]
 PAIRS6 = [
     KernelCase(f"every IPv6 source to every destination, {name}", "", all_pairs6(), rules6=SEEN, node=node(sysctl=values))
     for name, values in {"a router": {}, "a host": {"net.ipv6.conf.all.forwarding": "0"}}.items()

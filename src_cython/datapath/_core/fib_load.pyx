@@ -103,6 +103,7 @@ cdef int family_load(FibFamily* fib, int family, object compiled) except -1:
     cdef size_t i = 0
     fib.custom_rules = compiled.custom_rules[0 if family == 4 else 1]
     fib.custom_local = compiled.custom_local
+    fib.realms = compiled.realms
     for number in (TABLE_LOCAL, TABLE_MAIN, TABLE_DEFAULT):
         tables[number] = len(tables)
     if family == 4 and not fib.custom_rules:    # fib_trie_table: local is an alias of main until a rule is added

@@ -111,6 +111,7 @@ cdef struct FibFamily:
     uint8_t custom_rules
     uint8_t dissect         # a rule asks for the protocol or ports
     uint8_t custom_local    # a local route that the kernel did not make itself
+    uint8_t realms          # some route or rule has realms
     FibLeaf* leaves         # the hash, of `mask` + 1 places
     uint64_t mask
     FibRoute* routes

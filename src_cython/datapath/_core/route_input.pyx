@@ -44,7 +44,7 @@ cdef int validate_source(Net* net, const Flow* asked, const Addr* src, const Add
     cdef Flow flow
     cdef FibResult result
     on_link[0] = 0
-    if not device.rp_filter and (out_dev != dev or not device.send_redirects):
+    if not device.rp_filter and not fib.realms and (out_dev != dev or not device.send_redirects):
         if device.accept_local:
             return 0
         if not fib.custom_local and not fib.custom_rules:
