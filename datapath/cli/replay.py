@@ -13,6 +13,7 @@ import typer
 from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
+from datapath.capture.bulk import play_bulk
 from datapath.capture.played import Played, Role
 from datapath.capture.reader import open_capture
 from datapath.capture.replay import Replay
@@ -36,6 +37,7 @@ def replay(
     why: Annotated[int | None, typer.Option(metavar="N", help="Explain packet N: why each rule tried did not match.")] = None,
     rules: Annotated[bool, typer.Option("--rules", "-r", help="Show the text of each rule that matched.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Only the summary, the connections and the counters.")] = False,
+    bulk: Annotated[bool, typer.Option("--bulk", help="A pcap at full speed: every frame is received, only counts.")] = False,
     interface: Annotated[str | None, typer.Option(help="The interface of frames that do not tell theirs.")] = None,
     rename: Annotated[list[str] | None, typer.Option("--map", metavar="CAPTURED=HOST", help="Rename an interface of the capture.")] = None,
     strict: Annotated[bool, typer.Option(help="No allowance for checksum and segmentation offload.")] = False,
@@ -48,6 +50,9 @@ def replay(
     if "-" in (write, trace):
         raise InputError("standard output holds the report: give -w and --trace the names of files")
     node = Datapath(Host.load(host), seed=seed, kernel=kernel, lenient=lenient, answer=answer, why=why is not None)
+    if bulk:
+        replay_bulk(node, capture, interface, write)
+        return
     run = Replay(node, open_capture(capture), interface=interface, rename=names(rename or []), strict=strict)
     view: View = JsonView(node, run) if as_json else TextView(node, run, why=why, rules=rules, quiet=quiet)
     error = play(run, view, write, trace)
@@ -58,6 +63,20 @@ def replay(
         raise InputError(f"there is no packet {why}: the capture has {run.summary.records}", capture)
     if run.summary.contradictions:
         raise typer.Exit(NO)
+
+
+def replay_bulk(node: Datapath, capture: str, interface: str | None, write: str | None) -> None:
+    """Counts of a capture that is played as fast as it can be: outcomes, connections and counters."""
+    with ExitStack() as files:
+        writer = files.enter_context(PcapngWriter(write)) if write else None
+        summary = play_bulk(node.core, node.host, capture, interface=interface, write=writer)
+    console = Console(highlight=False, soft_wrap=True)
+    print_state(console, node)
+    outcomes = ", ".join(f"{count} {outcome.lower()}" for outcome, count in summary.outcomes.items())
+    console.print(f"{summary.records} records: {summary.received} received ({outcomes}), {summary.left} left the node, "
+                  f"{summary.strangers} for no device of it")
+    for line in summary.warnings:
+        TALK.print(f"note: {line}", style="yellow")
 
 
 def names(given: list[str]) -> dict[str, str]:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import struct
 import subprocess
 import sys
 from pathlib import Path
@@ -119,6 +120,19 @@ def test_a_capture_that_contradicts_the_rules_ends_with_1(tmp_path: Path) -> Non
     done = datapath("replay", CAPTURE, "--host", str(host))
     assert done.returncode == 1
     assert "drop: predicted dropped (NETFILTER_DROP), captured left by" in done.stdout
+
+
+def test_bulk_counts_what_the_report_counts(tmp_path: Path) -> None:
+    capture = tmp_path / "client.pcap"
+    frames = [record for record in open_capture(CAPTURE) if record.interface.name == "eth0" and Ether(record.data)[IP].src == "192.0.2.10"]
+    head = bytes.fromhex("4d3cb2a1 0200 0400 00000000 00000000 00000400 01000000")
+    body = b"".join(struct.pack("<4I", *divmod(record.time_ns, 10**9), len(record.data), record.length) + record.data for record in frames)
+    capture.write_bytes(head + body)
+    slow, fast = (datapath("replay", str(capture), "--host", HOST, *more) for more in (["-q"], ["--bulk"]))
+    assert (slow.returncode, fast.returncode) == (0, 0)
+    end = "records: "
+    assert fast.stdout.split(end)[0].rsplit("\n", 1)[0] == slow.stdout.split(end)[0].rsplit("\n", 1)[0]
+    assert f"{len(frames)} records: {len(frames)} received (" in fast.stdout
 
 
 def test_standard_input_and_damage(tmp_path: Path) -> None:
