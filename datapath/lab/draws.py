@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import socket
+from collections.abc import Sequence
 
 from datapath.capture.packet import IpPacket, read_packet
 from datapath.lab.case import CasePacket, Recording
@@ -37,7 +38,15 @@ class Drawn:
             if left is not None and left.key == sent.key:
                 return end(left, source=True), end(left, source=False)
         key = sent.protocol, end(sent, source=True), end(sent, source=False)
-        return bindings(happened.bound).get(key) or self._at_the_end.get(key, (None, None))
+        new = bindings(happened.bound)
+        # The last piece of a fragmented packet has no ports; the packet that it completes was bound.
+        whole = [ends for (protocol, *pair), ends in new.items() if protocol == sent.protocol and addresses(pair) == addresses(key[1:])]
+        return new.get(key) or (whole[0] if len(whole) == 1 else self._at_the_end.get(key, (None, None)))
+
+
+def addresses(pair: Sequence[End]) -> list[bytes]:
+    """The two ends without their ports."""
+    return [address for address, _ in pair]
 
 
 def bindings(lines: list[str]) -> dict[tuple[int, End, End], Ends]:
