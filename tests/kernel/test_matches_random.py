@@ -15,6 +15,7 @@ from tests.kernel.table import KernelCase, check, each, rules, wire
 Draw = random.Random
 PORTS = (0, 1, 53, 79, 80, 81, 443, 1000, 65535)
 PROTOCOLS = {"tcp": 6, "udp": 17, "icmp": 1, "ipv6-icmp": 58, "sctp": 132, "dccp": 33, "esp": 50, "ah": 51, "udplite": 136}
+PORT_WORDS = ("sports", "dports", "ports")
 WITH_PORTS = ("tcp", "udp", "sctp", "dccp", "udplite")
 HEADERS = (0, 43, 44, 50, 51, 59, 60)
 ADDRESSES = {
@@ -65,13 +66,16 @@ BOTH: list[Callable[[Draw, int], str]] = [
     lambda draw, _: f"-p tcp -m tcp {sign(draw)}--tcp-option {draw.choice((1, 2, 3, 4, 8, 30, 255))}",
     lambda draw, _: f"-p udp -m udp {sign(draw)}--sport {port_range(draw)} {sign(draw)}--dport {port_range(draw)}",
     lambda draw, _: (
-        f"-p {draw.choice(('tcp', 'udp', 'sctp', 'dccp', 'udplite'))} -m multiport {sign(draw)}--{draw.choice(('sports', 'dports', 'ports'))} {some(draw, '0 1 53:80 443 999:65535')}"
+        f"-p {draw.choice(('tcp', 'udp', 'sctp', 'dccp', 'udplite'))} -m multiport {sign(draw)}--{draw.choice(PORT_WORDS)}"
+        f" {some(draw, '0 1 53:80 443 999:65535')}"
     ),
     lambda draw, _: (
-        f"-p sctp -m sctp {sign(draw)}--chunk-types {draw.choice(('any', 'all', 'only'))} {some(draw, 'DATA INIT SACK ABORT:T DATA:Be HEARTBEAT')}"
+        f"-p sctp -m sctp {sign(draw)}--chunk-types {draw.choice(('any', 'all', 'only'))}"
+        f" {some(draw, 'DATA INIT SACK ABORT:T DATA:Be HEARTBEAT')}"
     ),
     lambda draw, _: (
-        f"-p dccp -m dccp {sign(draw)}--dccp-types {some(draw, 'REQUEST RESPONSE DATA ACK RESET INVALID')} {sign(draw)}--dccp-option {draw.choice((1, 2, 32, 255))}"
+        f"-p dccp -m dccp {sign(draw)}--dccp-types {some(draw, 'REQUEST RESPONSE DATA ACK RESET INVALID')}"
+        f" {sign(draw)}--dccp-option {draw.choice((1, 2, 32, 255))}"
     ),
     lambda draw, _: f"-p esp -m esp {sign(draw)}--espspi {numbers(draw, (1 << 32) - 1)}",
     lambda draw, _: f"-p tcp -m ecn {sign(draw)}--ecn-tcp-{draw.choice(('cwr', 'ece'))} {sign(draw)}--ecn-ip-ect {draw.randint(0, 3)}",
