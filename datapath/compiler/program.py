@@ -97,7 +97,8 @@ def compile_table(ruleset: Ruleset, table: Table, *, counters: bool, backend: in
             packer.rule(rule)
     return CompiledTable(
         family=ruleset.family, model=table, backend=backend, rules=b"".join(packer.rules), chains=b"".join(chains),
-        ops=b"".join(packer.ops), wide=b"".join(packer.wide), interfaces=b"".join(packer.interfaces), entry=entry_points(table.name, numbers),
+        ops=b"".join(packer.ops), wide=b"".join(packer.wide), interfaces=b"".join(packer.interfaces),
+        entry=entry_points(table.name, numbers),
         chain_names=tuple(numbers), references=tuple(packer.references), needs=needs_of(table), nft=ruleset.nft)
 
 

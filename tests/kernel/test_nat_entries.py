@@ -106,7 +106,8 @@ def null_bindings(family: int) -> list[KernelCase]:
     return [
         case("what DNAT and SNAT leave alone stays so", family,
              [f"-A PREROUTING -d {own} -j DNAT --to-destination {own}", f"-A POSTROUTING -s {client} -j SNAT --to-source {client}"],
-             [wire("eth0", udp(client, 2000, own, 53)), wire("eth0", udp(client, 2000, server, 53)), wire("eth0", echo(client, server, 1))]),
+             [wire("eth0", udp(client, 2000, own, 53)), wire("eth0", udp(client, 2000, server, 53)),
+              wire("eth0", echo(client, server, 1))]),
         case("a source that answers is not new", family, [f"-A POSTROUTING -o eth0 -j SNAT --to-source {own}"],
              [wire("eth0", udp(client, 2000, server, 53)), wire("eth1", udp(server, 53, client, 2000)),
               wire("eth1", udp(server, 54, client, 2000)), wire("eth0", udp(client, 2000, own, 54))]),

@@ -164,7 +164,8 @@ def test_changes_are_refused_as_the_kernel_refuses_them() -> None:
         "addr add 192.0.2.7/24 dev eth7": "cannot find device 'eth7'", "rule add fwmark x lookup 9": "invalid literal",
         "route add 10.0.0.1/8 via 192.0.2.8": "expected a prefix",
         "route add 11.0.0.0/8 via 192.0.2.8 src 9.9.9.9": "no address of this host",
-        "link set eth0 spin": "not emulated", "teleport": "expected addr, link, route, rule or neigh", "rule del from 9.9.9.9": "no such rule",
+        "link set eth0 spin": "not emulated", "teleport": "expected addr, link, route, rule or neigh",
+        "rule del from 9.9.9.9": "no such rule",
         "route add 11.0.0.0/8 via": "ends where a gateway was expected",
     }.items():
         with pytest.raises((HostError, ValueError), match=words):

@@ -28,7 +28,8 @@ JSON_FILES: dict[str, list[dict[str, Any]]] = {
     "ip6-route.json": [{
         "dst": "fd00:5::/48", "from": "fd00:1::/64", "gateway": "fd00:1::2", "dev": "eth0", "metric": 1024, "flags": [], "pref": "low",
     }],
-    "ip-rule.json": [{"priority": 0, "src": "all", "table": "local"}, {"priority": 9, "not": None, "src": "10.0.0.0", "srclen": 8, "fwmark": "0x1",
+    "ip-rule.json": [{"priority": 0, "src": "all", "table": "local"}, {"priority": 9, "not": None, "src": "10.0.0.0", "srclen": 8,
+                      "fwmark": "0x1",
                       "fwmask": "0xff", "iif": "eth0", "tos": "0x10", "ipproto": "tcp", "dport": 80, "sport_start": 1, "sport_end": 9,
                       "uid_start": 0, "uid_end": 9, "suppress_prefixlen": 0, "suppress_ifgroup": "3", "goto": 32766}],
     "ip-neigh.json": [{"dst": "192.0.2.2", "dev": "eth0", "lladdr": "02:00:00:00:01:02", "state": ["REACHABLE"], "router": None}],
@@ -36,7 +37,8 @@ JSON_FILES: dict[str, list[dict[str, Any]]] = {
         "mac": "02:00:00:00:01:02", "ifname": "eth0", "vlan": 7, "flags": ["self"], "master": "br0", "state": "permanent", "dst": "1.2.3.4",
     }],
 }
-JUNK: tuple[Any, ...] = (None, True, -1, 0, 1 << 70, 2.5, "", "x", "\u0000", "9" * 400, "::", "0x", "1.2.3.4/5", [], [None], {}, {"a": 1}, [[]],
+JUNK: tuple[Any, ...] = (None, True, -1, 0, 1 << 70, 2.5, "", "x", "\u0000", "9" * 400, "::", "0x", "1.2.3.4/5", [], [None], {}, {"a": 1},
+                         [[]],
                          "default", "-5")
 
 

@@ -52,7 +52,8 @@ def test_links_refused(value: object, words: str) -> None:
 def test_link_kinds() -> None:
     tag = {"info_kind": "vlan", "info_data": {"protocol": "802.1ad", "id": 5}}
     vlan = LINK | {"ifindex": 3, "ifname": "eth0.5", "link": "eth0", "linkinfo": tag}
-    port = LINK | {"ifindex": 4, "ifname": "v1", "master": "br0", "link": None, "linkinfo": {"info_kind": "veth", "info_slave_kind": "bridge"}}
+    info = {"info_kind": "veth", "info_slave_kind": "bridge"}
+    port = LINK | {"ifindex": 4, "ifname": "v1", "master": "br0", "link": None, "linkinfo": info}
     links = parse_links(json.dumps([LINK, vlan, port, {}]))
     assert [(link.name, link.kind, link.lower, link.master, link.vlan_id, link.vlan_protocol) for link in links] == [
         ("eth0", "", None, None, 0, 0x8100), ("eth0.5", "vlan", "eth0", None, 5, 0x88A8), ("v1", "veth", None, "br0", 0, 0x8100),
