@@ -10,7 +10,20 @@ from dataclasses import dataclass
 
 from datapath.compiler.sysctls import Sysctls
 from datapath.errors import HostError, UnsupportedFeatureError
-from datapath.model.host import ROUTE_TYPES, RULE_ACTIONS, Address, Host, IpAddress, IpNetwork, Link, NextHop, PolicyRule, Route
+from datapath.model.host import (
+    ROUTE_TYPES,
+    RULE_ACTIONS,
+    TABLE_LOCAL,
+    TABLE_MAIN,
+    Address,
+    Host,
+    IpAddress,
+    IpNetwork,
+    Link,
+    NextHop,
+    PolicyRule,
+    Route,
+)
 
 KINDS = {
     "": 0, "dummy": 2, "bridge": 3, "vlan": 4, "vxlan": 5, "ipip": 6, "gre": 7, "gretap": 7, "tun": 8, "vrf": 9, "veth": 10,
@@ -69,7 +82,7 @@ def compile_host(host: Host) -> CompiledHost:
     return CompiledHost(
         devices=tuple(compile_device(host, link, numbers, sysctls) for link in host.links),
         sysctls=sysctls.of_node(),
-        routes=tuple(compile_route(route, number, numbers) for number, route in enumerate(host.routes)),
+        routes=compile_routes(host, numbers),
         rules=tuple(compile_rule(rule, number, numbers, host) for number, rule in enumerate(host.rules)),
         custom_rules=(custom_rules(host, 4), custom_rules(host, 6)),
         realms=any(part.realms for part in (*host.routes, *host.rules) if part.family == 4),
@@ -158,9 +171,42 @@ def network_bytes(network: IpNetwork | None) -> tuple[bytes, bytes]:
     return address_bytes(network.network_address), address_bytes(network.netmask)
 
 
-def compile_route(route: Route, number: int, numbers: dict[str, int]) -> tuple[object, ...]:
+def compile_routes(host: Host, numbers: dict[str, int]) -> tuple[tuple[object, ...], ...]:
+    """All routes, in their order."""
+    scopes = GatewayScopes(host)
+    return tuple(compile_route(route, number, numbers, scopes) for number, route in enumerate(host.routes))
+
+
+class GatewayScopes:
+    """How far an IPv4 gateway is: on the link, or this node itself (fib_check_nh_v4_gw).
+
+    A gateway that a local route covers, such as the node's own address, is not gone to: Linux then asks for the
+    destination itself on the link.
+    """
+
+    def __init__(self, host: Host) -> None:
+        routes = (route for route in host.routes if route.family == 4 and route.type in ("unicast", "local"))
+        self.near = [route for route in routes if route.scope >= LINK_SCOPE]
+        self.known: dict[tuple[IpAddress, str | None, int], int] = {}
+
+    def of(self, route: Route, hop: NextHop) -> int:
+        """The scope of the hop's gateway."""
+        gateway = hop.gateway
+        if gateway is None or gateway.version == 6 or "onlink" in hop.flags:
+            return LINK_SCOPE
+        key = (gateway, hop.device, route.table)
+        if key not in self.known:
+            around = [other for other in self.near if gateway in other.destination and any(h.device == hop.device for h in other.next_hops)]
+            mine = [other for other in around if other.table == route.table and route.table != TABLE_MAIN]
+            around = mine or [other for other in around if other.table in (TABLE_LOCAL, TABLE_MAIN)]
+            nearest = max(around, key=lambda other: (other.destination.prefixlen, other.table), default=None)
+            self.known[key] = HOST_SCOPE if nearest is not None and nearest.scope >= HOST_SCOPE else LINK_SCOPE
+        return self.known[key]
+
+
+def compile_route(route: Route, number: int, numbers: dict[str, int], scopes: GatewayScopes) -> tuple[object, ...]:
     """One route. A blackhole and its like have one hop without a device."""
-    hops = tuple(compile_hop(route, hop, numbers) for hop in route.next_hops)
+    hops = tuple(compile_hop(route, hop, numbers, scopes) for hop in route.next_hops)
     return (
         route.family, route.table, address_bytes(route.destination.network_address), route.destination.prefixlen,
         ROUTE_TYPES[route.type], route.tos, route.metric, route.scope, address_bytes(route.source), route.mtu,
@@ -170,12 +216,12 @@ def compile_route(route: Route, number: int, numbers: dict[str, int]) -> tuple[o
     )
 
 
-def compile_hop(route: Route, hop: NextHop, numbers: dict[str, int]) -> tuple[int, bytes, int, int, int, int]:
+def compile_hop(route: Route, hop: NextHop, numbers: dict[str, int], scopes: GatewayScopes) -> tuple[int, bytes, int, int, int, int]:
     """One next hop. The scope is that of the way to the gateway, or says that the destination is on the link."""
     if hop.device is not None and hop.device not in numbers:
         file = "ip-route.json" if route.family == 4 else "ip6-route.json"
         raise HostError(f"route {route.destination}: no device {hop.device!r} in ip-link.json", file)
-    scope = LINK_SCOPE if hop.gateway is not None else NOWHERE_SCOPE if route.scope >= HOST_SCOPE else HOST_SCOPE
+    scope = scopes.of(route, hop) if hop.gateway is not None else NOWHERE_SCOPE if route.scope >= HOST_SCOPE else HOST_SCOPE
     flags = sum(bit for name, bit in HOP_FLAGS.items() if name in hop.flags)
     return (
         numbers[hop.device] if hop.device is not None else -1, address_bytes(hop.gateway),

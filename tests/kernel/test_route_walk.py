@@ -136,6 +136,9 @@ RULE_CASES = [
                    neighbours={"198.51.100.3": ["02:00:00:00:02:03", "eth1"], "198.51.100.9": ["02:00:00:00:02:09", "eth1"],
                                "10.20.0.9": ["02:00:00:00:02:19", "eth1"], "10.20.0.7": ["02:00:00:00:02:17", "eth1"],
                                "203.0.113.3": ["02:00:00:00:03:03", "eth2"], "10.66.0.5": ["02:00:00:00:02:66", "eth1"]})),
+    KernelCase("a gateway that is this node's own address means the link", rules("-t nat -A POSTROUTING -p udp -j MASQUERADE"),
+               [wire("eth0", udp("192.0.2.2", dst)) for dst in ("8.8.8.8", "10.0.0.1")],
+               node=node(routes=["default via 203.0.113.1", "10.0.0.0/8 via 198.51.100.1"])),
     KernelCase("masquerading IPv6 takes what source selection finds", "", rules6=rules("-t nat -A POSTROUTING -p udp -j MASQUERADE"),
                packets=[wire("eth0", udp("fd00:1::2", dst)) for dst in ("2001:db8::9", "fd00:2::3", "2001:db8:2::7", "fd00:77::1")],
                node=node(interfaces={

@@ -18,7 +18,7 @@ from datapath._core.packet cimport Packet, packet_has, packet_ip
 from datapath._core.record cimport STEP_ROUTE, record
 from datapath._core.route_input cimport route_input4, route_input6
 from datapath._core.route_output cimport route_output
-from datapath._core.source_address cimport is_link_local6, is_multicast
+from datapath._core.source_address cimport SCOPE_LINK, is_link_local6, is_multicast
 from datapath._core.sysctls cimport sysctls_load
 from datapath._core.tuples cimport Addr, addr_equal, addr_is_zero
 from datapath._core.verdict cimport DROP_NOT_SPECIFIED
@@ -82,7 +82,7 @@ cdef void decision_of(Net* net, const FibResult* result, uint8_t family, RouteDe
     if result.type == RTN_LOCAL or (family == 6 and result.type == RTN_ANYCAST and result.route.kernel):
         return
     decision.dev = result.hop.dev
-    if result.hop.gateway_family:
+    if result.hop.gateway_family and result.hop.scope == SCOPE_LINK:
         decision.has_gateway = 1
         decision.gateway_family = result.hop.gateway_family
         decision.gateway = result.hop.gateway

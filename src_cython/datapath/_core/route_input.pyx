@@ -11,7 +11,7 @@ from datapath._core.context cimport Net
 from datapath._core.device cimport Device
 from datapath._core.fib cimport RTN_BROADCAST, RTN_LOCAL, RTN_MULTICAST, RTN_UNICAST, RTN_UNREACHABLE, Flow, RouteDecision
 from datapath._core.fib_table cimport (
-    LOOKUP_HAS_SOURCE, LOOKUP_IFACE, LOOKUP_IGNORE_LINKSTATE, LOOKUP_INPUT, Fib, FibFamily, FibResult, FibRoute, fib_rules_lookup,
+    LOOKUP_HAS_SOURCE, LOOKUP_IFACE, LOOKUP_IGNORE_LINKSTATE, LOOKUP_INPUT, Fib, FibFamily, FibHop, FibResult, FibRoute, fib_rules_lookup,
 )
 from datapath._core.packet cimport Packet
 from datapath._core.route cimport decision_of, device_holds, flow_of_packet, multicast_member, multipath_choose
@@ -119,12 +119,12 @@ cdef int broadcast_input4(Net* net, const Flow* flow, int32_t dev, RouteDecision
     return 0
 
 
-cdef bint wants_redirect(Net* net, const Flow* flow, int32_t dev, const RouteDecision* decision) noexcept nogil:
+cdef bint wants_redirect(Net* net, const Flow* flow, int32_t dev, const FibHop* hop) noexcept nogil:
     """IPSKB_DOREDIRECT: the packet leaves where it came from, and its sender could have gone the way itself."""
     cdef Addr gateway
     memset(&gateway, 0, sizeof(Addr))
-    if decision.gateway_family == 4:
-        gateway = decision.gateway
+    if hop.gateway_family == 4:
+        gateway = hop.gateway
     return net.devices[dev].send_redirects and (net.devices[dev].shared_media or addresses_on_link4(net, dev, &flow.src, &gateway))
 
 
@@ -140,7 +140,7 @@ cdef int forward_input4(Net* net, const Packet* pkt, const Flow* flow, int32_t d
     reason = validate_source(net, flow, &flow.src, &flow.dst, decision.dev, dev, &on_link)
     if reason:
         return reason
-    decision.redirect = decision.dev == dev and on_link and wants_redirect(net, flow, dev, decision)
+    decision.redirect = decision.dev == dev and on_link and wants_redirect(net, flow, dev, result.hop)
     return 0
 
 
