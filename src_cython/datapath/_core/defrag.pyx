@@ -7,7 +7,7 @@ from libc.string cimport memcmp, memcpy, memmove, memset
 
 from datapath._core.conn cimport CT_UNTRACKED
 from datapath._core.exthdr cimport (
-    NEXTHDR_AUTH, NEXTHDR_FRAGMENT, NEXTHDR_ICMP, NEXTHDR_NONE, NEXTHDR_TCP, NEXTHDR_UDP, Skipped, is_extension_header,
+    NEXTHDR_AUTH, NEXTHDR_FRAGMENT, NEXTHDR_HOP, NEXTHDR_ICMP, NEXTHDR_NONE, NEXTHDR_TCP, NEXTHDR_UDP, Skipped, is_extension_header,
     packet_find_transport, skip_extension_headers,
 )
 from datapath._core.fib cimport RTN_LOCAL
@@ -504,18 +504,19 @@ cdef int place_ipv6(Net* net, Queue* queue, Packet* pkt, uint32_t offset, uint32
     end = <uint32_t>(start + size)
     if field & 1 and end & 7:
         return UNALIGNED
-    if not range_fits(queue, end, field & 1) or end <= start:
+    if not range_fits(queue, end, field & 1) or end == start:
         return REFUSED
     pkt.transport_of_piece = offset + 8
-    pkt.len = offset + 8 + end - start
-    pkt.present = min(pkt.present, pkt.len)
+    if end > start:         # a process may have sent a header with too small a length: then nothing is cut off
+        pkt.len = offset + 8 + end - start
+        pkt.present = min(pkt.present, pkt.len)
     placed = place_fragment(queue, start, end)
     if placed != ADDED:
         return placed
     link_fragment(net, queue, pkt, start)
     pkt.ip6_nhoff = <uint16_t>named_at
     queue.dev = pkt.dev
-    queue.meat += end - start
+    queue.meat += pkt.len - offset - 8
     queue.ecn |= 1 << (ip[1] >> 4 & 3)
     queue.first_in |= start == 0
     return ADDED
@@ -541,6 +542,10 @@ cdef int whole_ipv6(Walk* walk, Queue* queue, uint32_t max_size) noexcept nogil:
     pkt.frag_max_size = max_size
     pkt.ip6_nhoff = <uint16_t>named_at
     if queue.key.user != DEFRAG_LOCAL_DELIVER:
+        # Linux goes on behind the headers that stood before the fragment header, but by the name of the first of them:
+        # destination options there make local delivery take the transport header for options.
+        pkt.ip6_nhoff = 40 if ip[6] == NEXTHDR_HOP else 6
+        pkt.ip6_start = <uint16_t>(header - 8)
         pkt.ignore_df = 1
     return joined(walk, queue)
 

@@ -1,5 +1,5 @@
 """IPv6 options: which are known, and what an unknown one asks for (net/ipv6/exthdrs.c, ip6_parse_tlv)."""
-from libc.stdint cimport uint8_t
+from libc.stdint cimport uint8_t, uint16_t
 
 from datapath._core.icmp cimport icmp_send
 from datapath._core.packet cimport packet_has, packet_ip
@@ -123,6 +123,7 @@ cdef int parse_hop_options(Net* net, Packet* pkt) noexcept nogil:
         reason = parse_options(net, pkt, 40, True)
     if reason == DROP_NONE:
         pkt.ip6_nhoff = 40
+        pkt.ip6_start = <uint16_t>(40 + ((<uint32_t>packet_ip(pkt)[41] + 1) << 3))
     return reason
 
 

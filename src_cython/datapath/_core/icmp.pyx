@@ -19,7 +19,8 @@ from datapath._core.packet cimport (
 from datapath._core.pool cimport packet_free, packet_new, packet_reserve
 from datapath._core.receive cimport ETH_P_IP, ETH_P_IPV6
 from datapath._core.record cimport STEP_GENERATE, record
-from datapath._core.route cimport address_is_local, route_output, select_source
+from datapath._core.route cimport address_is_local, route_output
+from datapath._core.source_address cimport device_holds, select_source
 from datapath._core.transmit cimport route_mtu
 from datapath._core.tuples cimport addr_is_zero
 from datapath._core.walk cimport walk_local_out
@@ -241,6 +242,17 @@ cdef bint ipv6_error_source(Walk* walk, Flow* flow) noexcept nogil:
     return True
 
 
+cdef int32_t scoped_device(Net* net, const Packet* pkt) noexcept nogil:
+    """icmp6_iif: a packet that came by the loopback belongs to the device that holds its destination."""
+    cdef Addr to = packet_destination(pkt)
+    cdef int32_t dev
+    if on_loopback(net, pkt.dev):
+        for dev in range(<int32_t>net.n_devices):
+            if device_holds(net, 6, dev, &to, False):
+                return dev
+    return pkt.dev
+
+
 cdef void send_ipv6(Walk* walk, uint8_t type, uint8_t code, uint32_t info) noexcept nogil:
     cdef Net* net = walk.net
     cdef Packet* pkt = walk.pkt
@@ -266,7 +278,7 @@ cdef void send_ipv6(Walk* walk, uint8_t type, uint8_t code, uint32_t info) noexc
         return
     flow.mark = pkt.mark if net.sysctl.fwmark_reflect6 else 0
     if flow.dst.b[0] == 0xFE and flow.dst.b[1] & 0xC0 == 0x80:
-        flow.oif = pkt.dev
+        flow.oif = scoped_device(net, pkt)
     new = packet_new(net)
     if new == NULL:
         return

@@ -7,7 +7,7 @@ from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t
 
 from datapath._core.answer cimport answer_packet
 from datapath._core.defrag cimport defrag_ipv6_local
-from datapath._core.exthdr cimport NEXTHDR_DEST, NEXTHDR_FRAGMENT, NEXTHDR_HOP, NEXTHDR_ICMP, NEXTHDR_ROUTING
+from datapath._core.exthdr cimport NEXTHDR_DEST, NEXTHDR_FRAGMENT, NEXTHDR_ICMP, NEXTHDR_ROUTING
 from datapath._core.hopopts cimport parse_destination_options
 from datapath._core.icmp cimport icmp_send, transport_checksum
 from datapath._core.ndisc cimport ndisc_receive
@@ -50,12 +50,9 @@ cdef void local_receive(Walk* walk) noexcept nogil:
 cdef bint deliver_ipv6(Walk* walk) noexcept nogil:
     """Handle one header after the other until the transport's. False: the packet is gone."""
     cdef Packet* pkt = walk.pkt
-    cdef uint32_t named_at = 6
-    cdef uint32_t at = 40
+    cdef uint32_t named_at = pkt.ip6_nhoff
+    cdef uint32_t at = pkt.ip6_start
     cdef int result = GOES_ON
-    if packet_ip(pkt)[6] == NEXTHDR_HOP and pkt.ip6_nhoff == 40:    # was handled on receipt
-        named_at = 40
-        at += (<uint32_t>packet_ip(pkt)[41] + 1) << 3
     while result == GOES_ON:
         pkt.ip6_nhoff = <uint16_t>named_at
         result = handle(walk, &named_at, &at)
@@ -98,6 +95,7 @@ cdef int fragment_header(Walk* walk, uint32_t* named_at, uint32_t* at) noexcept 
     cdef Packet* pkt = walk.pkt
     cdef uint32_t start = at[0]
     if packet_has(pkt, start, 8) and load_be16(packet_ip(pkt) + start + 2) & 0xFFF9 == 0:     # an atomic fragment
+        pkt.frag_max_size = <uint32_t>load_be16(packet_ip(pkt) + 4) + 40
         named_at[0] = start
         at[0] = start + 8
         return GOES_ON

@@ -15,7 +15,7 @@ from datapath._core.record cimport STEP_GENERATE, record
 from datapath._core.route cimport route_intern, route_output, select_source
 from datapath._core.tuples cimport addr_equal, addr_is_zero
 from datapath._core.verdict cimport (
-    DROP_IPV6_NDISC_BAD_CODE, DROP_IPV6_NDISC_BAD_OPTIONS, DROP_IPV6_NDISC_HOP_LIMIT, DROP_IPV6_NDISC_NS_OTHERHOST, DROP_NONE,
+    DROP_IPV6_NDISC_BAD_CODE, DROP_IPV6_NDISC_BAD_OPTIONS, DROP_IPV6_NDISC_FRAG, DROP_IPV6_NDISC_HOP_LIMIT, DROP_IPV6_NDISC_NS_OTHERHOST, DROP_NONE,
     DROP_NOT_SPECIFIED, DROP_PKT_TOO_SMALL,
 )
 from datapath._core.walk cimport walk_local_out
@@ -215,6 +215,8 @@ cdef bint find_option(const uint8_t* options, uint32_t length, uint8_t wanted, c
 cdef int ndisc_receive(Walk* walk, uint32_t offset) noexcept nogil:
     cdef Packet* pkt = walk.pkt
     cdef const uint8_t* ip = packet_ip(pkt)
+    if pkt.frag_max_size:   # it came in fragments (net.ipv6.conf.*.suppress_frag_ndisc)
+        return DROP_IPV6_NDISC_FRAG
     if ip[7] != 255:
         return DROP_IPV6_NDISC_HOP_LIMIT
     if ip[offset + 1] != 0:

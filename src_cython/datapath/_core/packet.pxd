@@ -82,6 +82,7 @@ cdef struct Packet:  # see below for the fields that only the walk itself uses
     Addr srr_hop            # IPCB opt.nexthop, when opt_need says that it is hit
     uint8_t strict_route    # IPCB opt.is_strictroute
     uint8_t source_routed   # IPCB opt.srr, IP6CB srcrt
+    uint16_t ip6_start      # where the header stands that local delivery begins with (skb->transport_header)
     uint16_t ip6_nhoff      # IP6CB nhoff: where the field stands that names the current header
     uint32_t piece_offset   # in a reassembly queue: where its data belongs
     uint32_t transport_of_piece     # and where it begins in this packet

@@ -10,7 +10,7 @@ from datapath._core.packet cimport packet_destination, packet_ip, packet_source
 from datapath._core.receive cimport ETH_P_IP, ETH_P_IPV6
 from datapath._core.route cimport address_is_local, route_output
 from datapath._core.tuples cimport addr_is_zero
-from datapath._core.verdict cimport DROP_IP_INHDR, DROP_IP_OUTNOROUTES, DROP_PKT_TOO_BIG, HOOK_OUTPUT
+from datapath._core.verdict cimport DROP_IP_INHDR, DROP_IP_OUTNOROUTES, DROP_NOT_SPECIFIED, DROP_PKT_TOO_BIG, HOOK_OUTPUT
 from datapath._core.wire cimport fold, load_be16, store_be16, sum_bytes
 
 
@@ -35,6 +35,8 @@ cdef bint send_route(Net* net, Packet* pkt) noexcept nogil:
     flow.family = pkt.family
     flow.src = packet_source(pkt)
     flow.dst = packet_destination(pkt)
+    if pkt.family == 6 and addr_is_zero(&flow.dst):
+        flow.dst.b[15] = 1      # "any" means the loopback
     if not addr_is_zero(&flow.src) and not address_is_local(net, pkt.family, &flow.src, -1):
         memset(&flow.src, 0, 16)
     flow.iif = -1
@@ -50,7 +52,7 @@ cdef bint send_route(Net* net, Packet* pkt) noexcept nogil:
         return refuse(net, pkt, EMSGSIZE, DROP_PKT_TOO_BIG)
     pkt.dev = -1
     if pkt.family == 4 and not complete_header(net, pkt, &flow):
-        return refuse(net, pkt, EINVAL, DROP_IP_INHDR)
+        return refuse(net, pkt, EINVAL, DROP_NOT_SPECIFIED)
     packet_find_transport(pkt)
     return True
 

@@ -163,6 +163,7 @@ cdef int ip6_rcv_core(Net* net, Packet* pkt) noexcept nogil:
         trim(pkt, payload + 40)
     pkt.family = 6
     pkt.ip6_nhoff = 6
+    pkt.ip6_start = 40
     packet_find_transport(pkt)
     if ip[6] == NEXTHDR_HOP:
         return parse_hop_options(net, pkt)

@@ -115,11 +115,13 @@ cdef void send_reset(Walk* walk) noexcept nogil:
 
 
 cdef bint is_unicast6(const Addr* addr) noexcept nogil:
-    """ipv6_addr_type says unicast: neither multicast nor unspecified nor IPv4-mapped or compatible... nor the loopback's."""
+    """What ipv6_addr_type calls unicast: neither multicast nor unspecified nor an IPv4-mapped address."""
     if addr.b[0] == 0xFF:
         return False
-    if addr.q[0] == 0 and addr.w[2] == 0:       # ::, ::1 (which is unicast), ::a.b.c.d
-        return addr.w[3] != 0
+    if addr.q[0] == 0 and addr.b[8] == 0 and addr.b[9] == 0:
+        if addr.b[10] == 0xFF and addr.b[11] == 0xFF:
+            return False
+        return addr.w[2] != 0 or addr.w[3] != 0
     return True
 
 
