@@ -6,6 +6,7 @@ from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcmp, memcpy, memmove, memset
 
 from datapath._core.conn cimport CT_UNTRACKED
+from datapath._core.conntrack cimport conntrack_put
 from datapath._core.exthdr cimport (
     NEXTHDR_AUTH, NEXTHDR_FRAGMENT, NEXTHDR_HOP, NEXTHDR_ICMP, NEXTHDR_NONE, NEXTHDR_TCP, NEXTHDR_UDP, Skipped, is_extension_header,
     packet_find_transport, skip_extension_headers,
@@ -390,6 +391,8 @@ cdef bint join(Walk* walk, Queue* queue, uint32_t header, uint32_t removed) noex
     if head != pkt:
         unlink(net, queue, head)
         kept = pkt[0]
+        if kept.ct != NULL:
+            conntrack_put(net, kept.ct)
         pkt[0] = head[0]
         head.head = kept.head
         head.size = kept.size

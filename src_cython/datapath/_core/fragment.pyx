@@ -6,6 +6,7 @@ fits; else, like any other, into pieces as large as the way allows.
 from libc.stdint cimport uint8_t, uint16_t
 from libc.string cimport memcpy
 
+from datapath._core.conntrack cimport conntrack_get
 from datapath._core.context cimport Net
 from datapath._core.conntrack cimport conntrack_get
 from datapath._core.draws cimport draw_u32
