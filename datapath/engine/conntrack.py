@@ -50,7 +50,7 @@ class ConntrackTable:
 
 def entry_of_row(row: Row) -> ConntrackEntry:
     """An entry from a row of the core (ct_view.pyx)."""
-    _, status, protocol, family, left_ns, state, mark, use, original, reply, counted, age_ns = row
+    _, status, protocol, family, left_ns, state, mark, use, original, reply, counted, age = row
     states = STATES.get(protocol)
     return ConntrackEntry(
         original=_flow(family, protocol, original),
@@ -62,7 +62,7 @@ def entry_of_row(row: Row) -> ConntrackEntry:
         mark=mark,
         use=use,
         counted=(Traffic(*counted[0]), Traffic(*counted[1])) if counted else None,
-        age=None if age_ns is None else age_ns // SECOND_NS,
+        age=age,
     )
 
 

@@ -99,6 +99,14 @@ def test_expiry_is_exact(seconds: float, state: int) -> None:
     assert core.track(udp("server").packet, START + round(seconds * SECOND))[1] == state
 
 
+def test_timestamps_show_the_age_in_whole_seconds() -> None:
+    core, connections = table(timestamp=1)
+    core.track(udp("client").packet, START + SECOND * 9 // 10)
+    core.track(udp("client").packet, START + SECOND)
+    assert connections.entries()[0].age == 1
+    assert "delta-time=1 use=1" in str(connections.entries()[0])
+
+
 def full(**sysctls: int) -> tuple[NetNamespace, ConntrackTable]:
     """A table of four connections, all in one of Linux's buckets."""
     core, connections = table(max=4, **{"buckets": 1, **sysctls})

@@ -23,4 +23,3 @@ cdef void conntrack_put(Net* net, CtEntry* ct) noexcept nogil
 cdef bint conntrack_kill(Net* net, CtEntry* ct) noexcept nogil      # nf_ct_delete
 cdef void conntrack_set_closing(Net* net, CtEntry* ct) noexcept nogil     # nf_ct_set_closing: REJECT has reset the connection; ct may be NULL
 cdef void conntrack_sweep(Net* net) noexcept nogil                  # remove all that has expired
-cdef CtEntry* conntrack_template(Net* net, uint16_t zone, uint16_t reply_zone) noexcept nogil   # for the CT target

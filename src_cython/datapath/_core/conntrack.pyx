@@ -4,18 +4,19 @@ A packet is given its entry when it comes in (conntrack_in); a new entry goes in
 the last hook (conntrack_confirm), so that a packet dropped on the way leaves nothing behind.
 """
 from libc.stdint cimport int32_t, uint64_t
+from libc.stdlib cimport calloc
 
 from datapath._core.conn cimport (
     CT_ESTABLISHED, CT_ESTABLISHED_REPLY, CT_IS_REPLY, CT_NEW, CT_RELATED, CT_RELATED_REPLY, CT_UNTRACKED, HOW_CLASH,
     HOW_CLASH_RESOLVED, HOW_CREATED, HOW_FOUND, HOW_NO_TRANSPORT, HOW_NO_TUPLE, HOW_NONE, HOW_PREVIOUS,
     HOW_TABLE_FULL, IPS_CONFIRMED, IPS_COUNTED, IPS_DYING, IPS_EXPECTED, IPS_FIXED_TIMEOUT, IPS_NAT_CLASH,
-    IPS_REPLY_ONLY, IPS_SEEN_REPLY, IPS_TEMPLATE,
+    IPS_REPLY_ONLY, IPS_SEEN_REPLY, CtExtra,
 )
 from datapath._core.ct_generic cimport track_generic, track_gre
 from datapath._core.ct_icmp cimport icmp_error, track_icmp, track_icmpv6
 from datapath._core.ct_sctp cimport track_sctp
 from datapath._core.ct_table cimport (
-    entry_insert, entry_kill, entry_new, entry_put, table_find, table_find_other, table_free,
+    entry_insert, entry_kill, entry_new, entry_put, table_find, table_find_zoned, table_free,
     table_init, table_sweep,
 )
 from datapath._core.ct_tcp cimport track_tcp
@@ -53,7 +54,7 @@ cdef int conntrack_in(Walk* walk, int arg) noexcept nogil:
     cdef Tracking t
     cdef int32_t transport
     cdef int verdict
-    if pkt.ctinfo == CT_UNTRACKED or (pkt.ct != NULL and not pkt.ct.status & IPS_TEMPLATE):
+    if pkt.ctinfo == CT_UNTRACKED or pkt.ct != NULL:
         note(walk, HOW_PREVIOUS)
         return NF_ACCEPT
     t.net = walk.net
@@ -75,15 +76,13 @@ cdef int conntrack_in(Walk* walk, int arg) noexcept nogil:
 
 
 cdef void take_template(Tracking* t) noexcept nogil:
-    """A template says the zone; the packet gives it up."""
+    """A rule of the raw table may have said the zones."""
     t.zone[0] = 0
     t.zone[1] = 0
-    if t.pkt.ct == NULL:
-        return
-    t.zone[0] = t.pkt.ct.tuple[0].zone
-    t.zone[1] = t.pkt.ct.tuple[1].zone
-    entry_put(t.net, t.pkt.ct)
-    t.pkt.ct = NULL
+    if t.pkt.ctinfo == CT_NEW:
+        t.zone[0] = t.pkt.ct_zone[0]
+        t.zone[1] = t.pkt.ct_zone[1]
+        t.pkt.ctinfo = CT_ESTABLISHED
 
 
 cdef void note(Walk* walk, uint8_t how) noexcept nogil:
@@ -151,6 +150,8 @@ cdef bint resolve(Tracking* t) noexcept nogil:
         ct.tuple[1] = inverse
         if t.net.sysctl.ct_acct:
             ct.status |= IPS_COUNTED
+        if t.net.sysctl.ct_timestamp:
+            add_timestamp(ct)
         direction = 0
         t.ctinfo = CT_NEW
         if t.how == HOW_NONE:
@@ -168,6 +169,13 @@ cdef bint resolve(Tracking* t) noexcept nogil:
     t.pkt.ct = ct
     t.pkt.ctinfo = t.ctinfo
     return True
+
+
+cdef void add_timestamp(CtEntry* ct) noexcept nogil:
+    """Its beginning will be kept (nf_ct_tstamp_ext_add). Without memory it is not, as in Linux."""
+    ct.extra = <CtExtra*>calloc(1, sizeof(CtExtra))
+    if ct.extra != NULL:
+        ct.extra.has_start = 1
 
 
 cdef inline int judge(Tracking* t) noexcept nogil:
@@ -206,29 +214,36 @@ cdef int conntrack_confirm(Walk* walk, int arg) noexcept nogil:
     if winner != NULL:
         return resolve_clash(walk, ct, winner)
     ct.timeout_ns += net.now_ns
+    if ct.extra != NULL:
+        ct.extra.start_ns = net.now_ns
     entry_insert(net, ct)
     return NF_ACCEPT
 
 
 cdef CtEntry* clashing(Net* net, CtEntry* ct) noexcept nogil:
     """An entry in the table that has one of its tuples."""
-    cdef uint8_t direction = 0
-    cdef CtEntry* other = table_find(net, &ct.tuple[0], &direction)
-    if other == NULL:
-        other = table_find(net, &ct.tuple[1], &direction)
-    return other
+    cdef CtEntry* other = holder(net, ct, 0)
+    return other if other != NULL else holder(net, ct, 1)
+
+
+cdef CtEntry* holder(Net* net, CtEntry* ct, uint8_t direction) noexcept nogil:
+    """An entry in the table that has the tuple of one of its directions."""
+    cdef uint16_t[2] zone
+    cdef uint8_t found = 0
+    zone[0] = ct.tuple[0].zone
+    zone[1] = ct.tuple[1].zone
+    return table_find_zoned(net, &ct.tuple[direction], zone, ct, &found)
 
 
 cdef int resolve_clash(Walk* walk, CtEntry* ct, CtEntry* winner) noexcept nogil:
     """Two packets of one flow were in flight at once (nf_ct_resolve_clash): the later one joins the entry of the first if
     both entries mean the same; else it is entered for its replies only, for a second. TCP may not."""
     cdef Conntrack* table = <Conntrack*>walk.net.conntrack
-    cdef uint8_t direction = 0
     if not allows_clash(ct.tuple[0].protocol):
         return refuse_clash(walk)
     if join(walk, ct, winner):
         return NF_ACCEPT
-    winner = table_find(walk.net, &ct.tuple[1], &direction)
+    winner = holder(walk.net, ct, 1)
     if winner != NULL:
         return NF_ACCEPT if join(walk, ct, winner) else refuse_clash(walk)
     ct.timeout_ns = walk.net.now_ns + CLASH_LIFETIME_NS
@@ -288,10 +303,13 @@ cdef bint conntrack_tuple_taken(Net* net, const Tuple* reply, const CtEntry* ign
     the same flow, in flight at the same time: clash resolution will deal with it."""
     cdef Tuple t = reply[0]
     cdef CtEntry* ct
+    cdef uint16_t[2] zone
     cdef uint8_t direction = 0
-    t.zone = ignored.tuple[1].zone
-    ct = table_find_other(net, &t, ignored, &direction)
-    if ct == NULL or (direction == 0 and ignored.tuple[0].zone != t.zone):
+    zone[0] = ignored.tuple[0].zone
+    zone[1] = ignored.tuple[1].zone
+    t.zone = zone[1]
+    ct = table_find_zoned(net, &t, zone, ignored, &direction)
+    if ct == NULL:
         return False
     if tuple_equal(&ct.tuple[0], &ignored.tuple[0]):
         return False
@@ -348,20 +366,3 @@ cdef void conntrack_set_closing(Net* net, CtEntry* ct) noexcept nogil:
 
 cdef void conntrack_sweep(Net* net) noexcept nogil:
     table_sweep(net, (<Conntrack*>net.conntrack).used)
-
-
-cdef CtEntry* conntrack_template(Net* net, uint16_t zone, uint16_t reply_zone) noexcept nogil:
-    """A template for packets that a rule gives to a zone (nf_ct_tmpl_alloc). The caller holds it; NULL: no memory."""
-    cdef uint32_t most = net.sysctl.ct_max
-    cdef CtEntry* ct
-    cdef Tuple nothing
-    nothing.zone = 0
-    net.sysctl.ct_max = 0       # templates do not count against the table
-    ct = entry_new(net, &nothing)
-    net.sysctl.ct_max = most
-    if ct == NULL:
-        return NULL
-    ct.status = IPS_TEMPLATE
-    ct.tuple[0].zone = zone
-    ct.tuple[1].zone = reply_zone
-    return ct

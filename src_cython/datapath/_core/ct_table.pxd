@@ -1,5 +1,5 @@
 # The table of connections: entries in a slab, two hash chains through each, expiry by packet time.
-from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
 
 from datapath._core.conn cimport CtEntry, CtLink, CtStats
 from datapath._core.context cimport Net
@@ -34,7 +34,7 @@ cdef void entry_insert(Net* net, CtEntry* ct) noexcept nogil
 cdef bint entry_kill(Net* net, CtEntry* ct) noexcept nogil
 cdef void entry_put(Net* net, CtEntry* ct) noexcept nogil
 cdef CtEntry* table_find(Net* net, const Tuple* t, uint8_t* direction) noexcept nogil
-cdef CtEntry* table_find_other(Net* net, const Tuple* t, const CtEntry* ignored, uint8_t* direction) noexcept nogil
+cdef CtEntry* table_find_zoned(Net* net, const Tuple* t, const uint16_t* zone, const CtEntry* ignored, uint8_t* direction) noexcept nogil
 cdef void table_sweep(Net* net, uint32_t slots) noexcept nogil
 cdef CtEntry* table_slot(const Conntrack* table, uint32_t slot) noexcept nogil
 

@@ -65,7 +65,7 @@ cdef void table_clear(Net* net) noexcept nogil:
     cdef uint32_t slot
     for slot in range(table.used):
         ct = table_slot(table, slot)
-        if ct.refs and ct.status & IPS_CONFIRMED:
+        if ct.status & IPS_CONFIRMED:
             entry_kill(net, ct)
 
 
@@ -255,7 +255,7 @@ cdef void rehash(Conntrack* table) noexcept nogil:
     table.bits += 1
     for slot in range(table.used):
         ct = table_slot(table, slot)
-        if ct.refs and ct.status & IPS_CONFIRMED and not ct.status & IPS_DYING:
+        if ct.status & IPS_CONFIRMED and not ct.status & IPS_DYING:
             if not ct.status & IPS_REPLY_ONLY:
                 chain_add(table, ct, 0)
             chain_add(table, ct, 1)
@@ -278,11 +278,12 @@ cdef bint entry_kill(Net* net, CtEntry* ct) noexcept nogil:
 
 cdef CtEntry* table_find(Net* net, const Tuple* t, uint8_t* direction) noexcept nogil:
     """The live entry with this tuple, and in which direction it has it (____nf_conntrack_find)."""
-    return table_find_other(net, t, NULL, direction)
+    return table_find_zoned(net, t, NULL, NULL, direction)
 
 
-cdef CtEntry* table_find_other(Net* net, const Tuple* t, const CtEntry* ignored, uint8_t* direction) noexcept nogil:
-    """The same, passing over one entry."""
+cdef CtEntry* table_find_zoned(Net* net, const Tuple* t, const uint16_t* zone, const CtEntry* ignored, uint8_t* direction) noexcept nogil:
+    """The same, passing over one entry. `zone`, when not NULL: by direction the zone that an entry must have in the one
+    in which it has the tuple; it tells entries apart when a zone holds for one direction only."""
     cdef Conntrack* table = <Conntrack*>net.conntrack
     cdef CtLink link = table.buckets[tuple_hash(t, table.seed) >> (64 - table.bits)]
     cdef CtEntry* ct
@@ -290,7 +291,7 @@ cdef CtEntry* table_find_other(Net* net, const Tuple* t, const CtEntry* ignored,
     while link:
         ct = <CtEntry*><uintptr_t>(link & ~<CtLink>1)
         direction[0] = link & 1
-        if tuple_equal(&ct.tuple[direction[0]], t):
+        if tuple_equal(&ct.tuple[direction[0]], t) and (zone == NULL or zone[direction[0]] == t.zone):
             if entry_expired(net, ct):
                 expired = ct
             elif ct != ignored:
@@ -314,5 +315,5 @@ cdef void table_sweep(Net* net, uint32_t slots) noexcept nogil:
             table.swept = 0
         ct = table_slot(table, table.swept)
         table.swept += 1
-        if ct.refs and ct.status & IPS_CONFIRMED and not ct.status & IPS_DYING and entry_expired(net, ct):
+        if ct.status & IPS_CONFIRMED and not ct.status & IPS_DYING and entry_expired(net, ct):
             entry_kill(net, ct)

@@ -1,6 +1,6 @@
 """The table as Python sees it. Rows, not objects: datapath/engine/conntrack.py makes entries of them.
 
-A row: (id, status, protocol, family, left_ns, state, mark, use, original, reply, counted, age_ns), where a direction is
+A row: (id, status, protocol, family, left_ns, state, mark, use, original, reply, counted, age), where a direction is
 (src, dst, sport, dport, zone) with addresses as bytes, and counted is ((packets, bytes), (packets, bytes)) or None.
 """
 from libc.stdint cimport uint32_t, uint64_t, uint8_t
@@ -28,6 +28,7 @@ cdef enum:
     PROTO_SCTP = 132
     UNKNOWN_SCALE = 14          # of an imported entry: the widest, so that nothing in any window is refused
 
+cdef uint64_t SECOND_NS = 1000000000
 cdef uint64_t STREAM_AFTER_NS = <uint64_t>2 * 1000000000
 
 
@@ -46,7 +47,7 @@ cdef list view_entries(Net* net):
 
 
 cdef bint listed(Net* net, const CtEntry* ct) noexcept:
-    return ct.refs != 0 and ct.status & IPS_CONFIRMED and not ct.status & (IPS_DYING | IPS_REPLY_ONLY) \
+    return ct.status & IPS_CONFIRMED and not ct.status & (IPS_DYING | IPS_REPLY_ONLY) \
         and not entry_expired(net, ct)
 
 
@@ -57,7 +58,7 @@ cdef tuple entry_row(Net* net, const CtEntry* ct):
     if ct.status & IPS_COUNTED:
         counted = ((ct.packets[0], ct.bytes[0]), (ct.packets[1], ct.bytes[1]))
     if ct.extra != NULL and ct.extra.has_start:
-        age = net.now_ns - ct.extra.start_ns
+        age = net.now_ns // SECOND_NS - ct.extra.start_ns // SECOND_NS    # as the tool takes it, of whole seconds
     if ct.tuple[0].protocol == PROTO_TCP:
         state = ct.proto.tcp.state
     elif ct.tuple[0].protocol == PROTO_SCTP:
@@ -173,7 +174,7 @@ cdef void view_start(Net* net) noexcept nogil:
     table.waiting = 0
     for slot in range(table.used):
         ct = table_slot(table, slot)
-        if ct.refs and ct.status & IPS_CONFIRMED:
+        if ct.status & IPS_CONFIRMED:
             ct.timeout_ns += net.now_ns
             if ct.tuple[0].protocol == PROTO_UDP and ct.proto.stream_ns:
                 ct.proto.stream_ns += net.now_ns

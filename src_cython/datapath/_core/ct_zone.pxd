@@ -2,7 +2,7 @@
 from libc.stdint cimport uint8_t, uint16_t
 
 from datapath._core.conn cimport CtEntry
-from datapath._core.ct_table cimport table_find
+from datapath._core.ct_table cimport table_find_zoned
 from datapath._core.ct_track cimport Tracking
 from datapath._core.tuples cimport Tuple
 
@@ -11,14 +11,10 @@ cdef inline CtEntry* find_in_zone(Tracking* t, Tuple* tuple, uint8_t* direction)
     """The entry that has the tuple in the zone of the packet's direction. The tuple's zone is set."""
     cdef CtEntry* ct
     tuple.zone = t.zone[0]
-    ct = table_find(t.net, tuple, direction)
-    if t.zone[0] == t.zone[1]:
-        return ct
-    if ct != NULL and direction[0] == 0:
+    ct = table_find_zoned(t.net, tuple, t.zone, NULL, direction)
+    if ct != NULL or t.zone[0] == t.zone[1]:
         return ct
     tuple.zone = t.zone[1]
-    ct = table_find(t.net, tuple, direction)
-    if ct != NULL and direction[0] == 1:
-        return ct
+    ct = table_find_zoned(t.net, tuple, t.zone, NULL, direction)
     tuple.zone = t.zone[0]
-    return NULL
+    return ct

@@ -50,7 +50,8 @@ cdef struct Packet:  # see below for the fields that only the walk itself uses
     uint8_t local           # made on this node (process or kernel)
     uint8_t has_owner       # uid and gid are known (a process's socket)
     uint8_t ipvs_property   # IPVS has handled it: conntrack's NAT and IPVS leave it alone
-    uint8_t ctinfo          # CtInfo; meaningful with ct, or CT_UNTRACKED
+    uint8_t ctinfo          # CtInfo; meaningful with ct, or CT_UNTRACKED; CT_NEW without ct: a rule has said its zones
+    uint16_t ct_zone[2]     # then: the conntrack zone of each direction
     uint8_t unknown         # a rule that is not emulated had a part in it
     CtEntry* ct
     uint32_t mark

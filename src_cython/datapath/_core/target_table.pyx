@@ -1,6 +1,7 @@
 """The one table of targets: a name that Target.lower uses, what carries it out, and the size of its payload."""
 from datapath._core.match_base cimport MatchFunction, OpHeader
 from datapath._core.nat_binding cimport NatRange
+from datapath._core.targets.ct cimport CtTarget, target_ct
 from datapath._core.targets.dnat cimport target_dnat
 from datapath._core.targets.masquerade cimport target_masquerade
 from datapath._core.targets.netmap cimport target_netmap
@@ -52,5 +53,6 @@ enter("TTL", target_ttl, sizeof(TtlTarget))
 enter("LOG", target_log, sizeof(LogTarget))
 enter("TRACE", target_trace, 0)
 enter("NOTRACK", target_notrack, 0)
+enter("CT", target_ct, sizeof(CtTarget))
 enter("NFQUEUE", target_nfqueue, 0)
 enter("REJECT", target_reject, sizeof(RejectTarget))

@@ -2,7 +2,7 @@
 from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
 
 from datapath._core.conn cimport (
-    CT_IS_REPLY, CT_UNTRACKED, DIR_ORIGINAL, DIR_REPLY, IPS_CONFIRMED, IPS_DST_NAT, IPS_SRC_NAT, CtEntry,
+    CT_IS_REPLY, CT_NEW, CT_UNTRACKED, DIR_ORIGINAL, DIR_REPLY, IPS_CONFIRMED, IPS_DST_NAT, IPS_SRC_NAT, CtEntry,
 )
 from datapath._core.context cimport Walk
 from datapath._core.match_base cimport MATCH_NO, MATCH_YES
@@ -55,6 +55,8 @@ cdef inline uint16_t state_bits(const CtEntry* ct, uint8_t ctinfo) noexcept nogi
     """The packet's state as xt_conntrack numbers states."""
     cdef uint16_t bits
     if ct == NULL:
+        if ctinfo == CT_NEW:        # the CT target's template
+            return <uint16_t>(1 << (CT_NEW + 1))
         return STATE_UNTRACKED if ctinfo == CT_UNTRACKED else STATE_INVALID
     bits = <uint16_t>(1 << (ctinfo % CT_IS_REPLY + 1))
     if ct.status & IPS_SRC_NAT:
