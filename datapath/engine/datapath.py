@@ -12,6 +12,7 @@ from datapath.engine.decode import Decoder, drop_reason_name
 from datapath.engine.host import Host
 from datapath.engine.ipsets import IpSets
 from datapath.engine.recent import load_recent, recent_files
+from datapath.engine.refused import refuse_unsupported_files
 from datapath.engine.rulesets import Rulesets
 from datapath.engine.transit import Transit
 from datapath.errors import HostError, UnsupportedFeatureError
@@ -41,6 +42,7 @@ class Datapath:
     def __init__(
         self, host: Host, *, seed: int = 0, kernel: str | None = None, lenient: bool = False, answer: bool = False, why: bool = False
     ) -> None:
+        refuse_unsupported_files(host)
         self._host = host
         self._core = NetNamespace(seed=seed, kernel=kernel_version(kernel) if kernel else host.kernel)
         self._core.record_level = RecordLevel.RECORD_WHY if why else RecordLevel.RECORD_STEPS

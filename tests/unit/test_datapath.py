@@ -223,3 +223,23 @@ def test_sysctl_and_ip_change_a_running_node() -> None:
     node.ip("route del blackhole 198.51.100.10/32")
     node.sysctl("net.ipv4.ip_forward", 0)
     assert node.receive(frame, "eth0").verdict is Outcome.DROPPED
+
+
+NATIVE = {"nftables": [
+    {"table": {"family": "inet", "name": "firewalld"}},
+    {"chain": {"family": "inet", "table": "firewalld", "name": "forward", "type": "filter", "hook": "forward", "prio": 10}},
+    {"rule": {"family": "inet", "table": "firewalld", "chain": "forward", "expr": [{"drop": None}]}},
+]}  # fmt: skip
+OWN = json.dumps(NATIVE).replace("inet", "ip").replace("firewalld", "filter")
+
+
+def test_what_the_host_directory_holds_and_is_not_emulated_is_refused() -> None:
+    with pytest.raises(UnsupportedFeatureError, match=r"^ipvsadm-save.txt:2: IPVS is not emulated"):
+        Datapath(host(**{"ipvsadm-save.txt": "\n-A -t 10.96.0.1:80 -s rr\n"}))
+    with pytest.raises(UnsupportedFeatureError, match=r"^nft.json: native .* table inet firewalld, chain forward"):
+        Datapath(host(**{"nft.json": json.dumps(NATIVE)}))
+    with pytest.raises(UnsupportedFeatureError, match=r"table ip filter"):
+        Datapath(host(**{"nft.json": OWN}))
+    with pytest.raises(HostError, match=r"^nft.json: expected what"):
+        Datapath(host(**{"nft.json": '{"nftables": [{"chain": {"hook": 1}}]}'}))
+    assert Datapath(host(FILTER, **{"nft.json": OWN, "ipvsadm-save.txt": ""})).ruleset().rules == 4  # iptables-nft's own table
