@@ -14,6 +14,7 @@ from datapath.compiler.checks import Checker
 from datapath.compiler.packing import Packer
 from datapath.model.ruleset import TABLE_CHAINS, Chain, Rule, Ruleset, Table
 from datapath.model.verdicts import Hook, RuleVerdict, TableId
+from datapath.syntax.collector import collector_paused
 
 CHAIN = struct.Struct("<iiiiQQQ")
 BACKENDS = ("nft", "legacy")
@@ -79,8 +80,9 @@ def compile_ruleset(ruleset: Ruleset, *, counters: bool = False, legacy: bool = 
     With `counters` the counters of the model are loaded, else all begin at zero. `legacy` makes tables that stand
     beside those of iptables-nft. Raises RulesetError with the line for what iptables or Linux refuses.
     """
-    return CompiledRuleset(ruleset.family, tuple(
-        compile_table(ruleset, table, counters=counters, backend=int(legacy)) for table in ruleset.tables.values()))
+    with collector_paused():
+        tables = [compile_table(ruleset, table, counters=counters, backend=int(legacy)) for table in ruleset.tables.values()]
+    return CompiledRuleset(ruleset.family, tuple(tables))
 
 
 def compile_table(ruleset: Ruleset, table: Table, *, counters: bool, backend: int) -> CompiledTable:
@@ -98,8 +100,8 @@ def compile_table(ruleset: Ruleset, table: Table, *, counters: bool, backend: in
     return CompiledTable(
         family=ruleset.family, model=table, backend=backend, rules=b"".join(packer.rules), chains=b"".join(chains),
         ops=b"".join(packer.ops), wide=b"".join(packer.wide), interfaces=b"".join(packer.interfaces),
-        entry=entry_points(table.name, numbers),
-        chain_names=tuple(numbers), references=tuple(packer.references), needs=needs_of(table), nft=ruleset.nft)
+        entry=entry_points(table.name, numbers), chain_names=tuple(numbers), references=tuple(packer.references),
+        needs=needs_of(table), nft=ruleset.nft)
 
 
 def pack_chain(chain: Chain, first: int, counters: bool) -> bytes:

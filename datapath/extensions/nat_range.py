@@ -54,25 +54,28 @@ class NatRange:
                 raise RulesetSyntaxError(f"invalid address format {text!r}: expected ADDRESS[-ADDRESS][:PORT[-PORT]]")
             colon = text.find(":", end + 1)
             addresses = text[bracket + 1:end]
-        found = self
-        if colon >= 0:
-            found = found.to_ports(text[colon + 1:], rule)
-            if colon in (0, 2):     # ":80" or "[]:80"
-                return found
+        ports, base = self.ports_of(text[colon + 1:], rule) if colon >= 0 else (self.ports, self.base)
+        if colon in (0, 2):     # ":80" or "[]:80"
+            return replace(self, ports=ports, base=base)
         low, dash, high = addresses.partition("-")
         first = parse_address(low, rule.family)
         last = parse_address(high, rule.family) if dash else first
-        return type(self)(first, last, found.ports, found.base, found.random, found.random_fully, found.persistent)
+        return type(self)(first, last, ports, base, self.random, self.random_fully, self.persistent)
 
     def to_ports(self, text: str, rule: RuleContext) -> Self:
         """With the ports of `PORT[-PORT[/PORT]]`; the first may be the name of a service."""
+        ports, base = self.ports_of(text, rule)
+        return replace(self, ports=ports, base=base)
+
+    def ports_of(self, text: str, rule: RuleContext) -> tuple[tuple[int, int], int | None]:
+        """The ports and the base that a text gives."""
         if rule.protocol not in PROTOCOLS_WITH_PORTS:
             raise RulesetSyntaxError("Need TCP, UDP, SCTP or DCCP with port specification")
         first, rest = leading_port(text, 0)
         if first is None:
-            return replace(self, ports=(service(text),) * 2)
+            return (service(text),) * 2, self.base
         if not rest:
-            return replace(self, ports=(first, first))
+            return (first, first), self.base
         if rest[0] == ":":
             raise RulesetSyntaxError(f"invalid ports {text!r}: expected LOW-HIGH with a dash")
         if rest[0] != "-":
@@ -83,11 +86,11 @@ class NatRange:
         if last < first:
             raise RulesetSyntaxError(f"invalid port range {text!r}: the first port is above the last")
         if not rest:
-            return replace(self, ports=(first, last))
+            return (first, last), self.base
         if rest[0] != "/":
             raise RulesetSyntaxError(f"garbage after port range: {rest!r}")
         base, _ = leading_port(rest[1:], 1)
-        return replace(self, ports=(first, last), base=service(rest[1:]) if base is None else base)
+        return (first, last), service(rest[1:]) if base is None else base
 
     def without_base(self) -> Self:
         """As the targets keep it whose struct has no place for a base: the shift stays, its base is 0."""

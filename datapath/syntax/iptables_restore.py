@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from datapath.errors import InputError, RulesetSyntaxError
 from datapath.model.ruleset import Ruleset, Table
+from datapath.syntax.collector import collector_paused
 from datapath.syntax.iptables_commands import Commands
 from datapath.syntax.iptables_table import OpenTable, Settings
 
@@ -22,7 +23,8 @@ class Restore:
     def run(self, text: str) -> Ruleset:
         """Apply the text; raises with the line at the first fault, and then nothing has changed."""
         try:
-            self.apply_lines(text)
+            with collector_paused():
+                self.apply_lines(text)
         except InputError as error:
             raise error.at(self.settings.source, self.line) from None
         return Ruleset(self.settings.family, self.tables, self.source, self.nft)
