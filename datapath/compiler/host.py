@@ -85,7 +85,8 @@ def compile_host(host: Host) -> CompiledHost:
         routes=compile_routes(host, numbers),
         rules=tuple(compile_rule(rule, number, numbers, host) for number, rule in enumerate(host.rules)),
         custom_rules=(custom_rules(host, 4), custom_rules(host, 6)),
-        realms=any(route.realms for route in host.routes if route.family == 4) or any(rule.realms for rule in host.rules if rule.family == 4),
+        realms=any(route.realms and route.family == 4 for route in host.routes)
+        or any(rule.realms and rule.family == 4 for rule in host.rules),
         custom_local=any(route.type == "local" and route.family == 4 and route.protocol != "kernel" for route in host.routes),
         neighbours=None if host.neighbours is None else tuple(compile_neighbours(host, numbers)),
     )
