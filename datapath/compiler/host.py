@@ -85,8 +85,7 @@ def compile_host(host: Host) -> CompiledHost:
         routes=compile_routes(host, numbers),
         rules=tuple(compile_rule(rule, number, numbers, host) for number, rule in enumerate(host.rules)),
         custom_rules=(custom_rules(host, 4), custom_rules(host, 6)),
-        realms=any(route.realms and route.family == 4 for route in host.routes)
-        or any(rule.realms and rule.family == 4 for rule in host.rules),
+        realms=any(route.realms for route in host.routes) or any(rule.realms for rule in host.rules if rule.family == 4),
         custom_local=any(route.type == "local" and route.family == 4 and route.protocol != "kernel" for route in host.routes),
         neighbours=None if host.neighbours is None else tuple(compile_neighbours(host, numbers)),
     )
@@ -181,13 +180,14 @@ def compile_routes(host: Host, numbers: dict[str, int]) -> tuple[tuple[object, .
 class GatewayScopes:
     """How far an IPv4 gateway is: on the link, or this node itself (fib_check_nh_v4_gw).
 
-    A gateway that a local route covers, such as the node's own address, is not gone to: Linux then asks for the
-    destination itself on the link.
+    A gateway that is the node's own address is not gone to: Linux then asks for the destination itself on the link.
+    Linux decides this when the route is added. Of local routes only those that it made itself are looked at here, as
+    the others may have come later.
     """
 
     def __init__(self, host: Host) -> None:
         routes = (route for route in host.routes if route.family == 4 and route.type in ("unicast", "local"))
-        self.near = [route for route in routes if route.scope >= LINK_SCOPE]
+        self.near = [route for route in routes if route.scope >= LINK_SCOPE and (route.scope < HOST_SCOPE or route.protocol == "kernel")]
         self.known: dict[tuple[IpAddress, str | None, int], int] = {}
 
     def of(self, route: Route, hop: NextHop) -> int:

@@ -94,7 +94,10 @@ class Scene:
             words.append(self.draw.choice(("local", "broadcast", "multicast") if self.family == 4 else ("local", "anycast")))
         plain = kind >= 0.25
         multipath = self.multipath and kind > 0.92
-        words += [self.prefix()]
+        prefix = self.prefix()
+        if "local" in words and self.family == 4:
+            prefix = f"172.16.{self.draw.randrange(9)}.0/24"    # what covers gateways depends on which came first
+        words += [prefix]
         if plain and not multipath:
             words.append(self.hop() if kind >= 0.31 else f"dev {self.device()}")
         words.append(f"table {self.draw.choice(TABLES)}")
@@ -173,7 +176,8 @@ class Scene:
         else:
             question["uid"] = draw.choice((0, 7, 5000))
             if draw.random() < 0.4:
-                question["src"] = draw.choice(near + targets[:4])
+                # Whether a loopback source may be used depends on the hop that is drawn.
+                question["src"] = draw.choice(near + [target for target in targets[:4] if not (self.multipath and target.is_loopback)])
             if draw.random() < 0.3:
                 question["oif"] = draw.randrange(4)
         if draw.random() < 0.6:
