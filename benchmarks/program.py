@@ -84,7 +84,8 @@ def main() -> int:
             best = min((load(text) for _ in range(runs)), key=sum)
             linux = min(linux_load(text) for _ in range(runs)) if root else 0.0
             compared = f"Linux {linux:.3f} s, x {sum(best) / linux:.1f}" if linux else ""
-            print(f"13  load {count} services: {sum(best):.3f} s (parse {best[0]:.3f}, compile {best[1]:.3f}, load {best[2]:.3f})  {compared}")
+            parts = f"parse {best[0]:.3f}, compile {best[1]:.3f}, load {best[2]:.3f}"
+            print(f"13  load {count} services: {sum(best):.3f} s ({parts})  {compared}")
     finally:
         if root:
             subprocess.run(["ip", "netns", "del", NAMESPACE], check=True)
@@ -93,7 +94,8 @@ def main() -> int:
         for count in FLAT_SERVICES:
             capture = write(Path(scratch) / f"{count}.pcap", to_services(CONNECTIONS, count))
             costs.append(median(lambda capture=capture, count=count: per_packet(services(count), capture), runs))
-        print(f" 9  new connection: {costs[0]:.0f} ns at {FLAT_SERVICES[0]} services, {costs[1]:.0f} ns at {FLAT_SERVICES[1]}: x {costs[1] / costs[0]:.2f}")
+        few, more = (f"{cost:.0f} ns at {count} services" for cost, count in zip(costs, FLAT_SERVICES, strict=True))
+        print(f" 9  new connection: {few}, {more}: x {costs[1] / costs[0]:.2f}")
         capture = write(Path(scratch) / "linear.pcap", masqueraded(CONNECTIONS))
         none, many = (median(lambda n=n: per_packet(linear(n), capture), runs) for n in (0, LINEAR_RULES))
         print(f"11  a rule without an index: {(many - none) / LINEAR_RULES:.2f} ns")
