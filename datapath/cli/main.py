@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from importlib.metadata import PackageNotFoundError, version
 from typing import Annotated
 
 import typer
@@ -19,16 +20,21 @@ app = typer.Typer(
 app.command()(replay)
 
 
+def print_version(wanted: bool) -> None:
+    """Print the version and stop, when it is asked for."""
+    if wanted:
+        try:
+            print(f"datapath {version('datapath')}")
+        except PackageNotFoundError:
+            print("datapath, run from a folder where it is not installed")
+        raise typer.Exit
+
+
 @app.callback()
 def common(
-    version: Annotated[bool, typer.Option("--version", help="Print the version and stop.")] = False,
+    _version: Annotated[bool, typer.Option("--version", is_eager=True, callback=print_version, help="Print the version and stop.")] = False,
 ) -> None:
     """Options of every command."""
-    if version:
-        from importlib.metadata import version as version_of
-
-        print(f"datapath {version_of('datapath')}")
-        raise typer.Exit
 
 
 def main() -> None:

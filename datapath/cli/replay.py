@@ -51,6 +51,8 @@ def replay(
         raise InputError("standard output holds the report: give -w and --trace the names of files")
     node = Datapath(Host.load(host), seed=seed, kernel=kernel, lenient=lenient, answer=answer, why=why is not None)
     if bulk:
+        if trace or as_json or why is not None or rules or rename:
+            raise InputError("--bulk keeps no report per packet: it goes with --host, --interface, -w, --seed, --kernel and --lenient only")
         replay_bulk(node, capture, interface, write)
         return
     run = Replay(node, open_capture(capture), interface=interface, rename=names(rename or []), strict=strict)
@@ -76,7 +78,7 @@ def replay_bulk(node: Datapath, capture: str, interface: str | None, write: str 
     console.print(f"{summary.records} records: {summary.received} received ({outcomes}), {summary.left} left the node, "
                   f"{summary.strangers} for no device of it")
     for line in summary.warnings:
-        TALK.print(f"note: {line}", style="yellow")
+        TALK.print(f"note: {line}", style="yellow", soft_wrap=True)
 
 
 def names(given: list[str]) -> dict[str, str]:
@@ -169,7 +171,7 @@ class TextView(View):
         print_state(self.console, self.node)
         terminal.print_summary(self.console, self.run.summary)
         for line in (*self.node.host.assumptions, *self.run.summary.said):
-            TALK.print(f"note: {line}", style="yellow")
+            TALK.print(f"note: {line}", style="yellow", soft_wrap=True)
 
 
 @dataclass(slots=True)

@@ -219,7 +219,7 @@ class Datapath:
 def kernel_version(text: str) -> tuple[int, int]:
     """A kernel profile by its name: "6.18" or "6.1"."""
     if text not in ("6.18", "6.1"):
-        raise HostError(f"no profile of Linux {text!r}: expected 6.18 or 6.1, the kernels that were compared")
+        raise HostError(f"no profile of Linux {text!r}: expected 6.18 or 6.1")
     major, minor = text.split(".")
     return int(major), int(minor)
 

@@ -158,6 +158,7 @@ def test_standard_input_and_damage(tmp_path: Path) -> None:
         (["replay", CAPTURE, "--host", HOST, "--kernel", "5.4"], "no profile of Linux '5.4'"),
         (["replay", CAPTURE, "--host", HOST, "-w", "/nowhere/out.pcapng"], "/nowhere/out.pcapng: cannot be written"),
         (["replay", CAPTURE, "--host", HOST, "--trace", "-"], "standard output holds the report"),
+        (["replay", CAPTURE, "--host", HOST, "--bulk", "--json"], "--bulk keeps no report per packet"),
     ],
 )
 def test_bad_input_is_one_line_and_2(arguments: list[str], says: str) -> None:
@@ -173,3 +174,8 @@ def test_a_bad_rule_is_named_with_its_line(tmp_path: Path) -> None:
     assert done.returncode == 2
     assert "iptables-save.txt:3: " in done.stderr
     assert "nowhere" in done.stderr
+
+
+def test_version() -> None:
+    done = datapath("--version")
+    assert (done.returncode, done.stdout.split()[0]) == (0, "datapath")
