@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from datapath.errors import HostError
+from datapath.syntax.digits import is_digits
 
 SECOND_NS = 1_000_000_000
 TCP_TIMEOUTS = {    # by enum tcp_conntrack; seconds. SYN_SENT2 has no sysctl.
@@ -221,7 +222,7 @@ class Sysctls:
     def port_range(self) -> tuple[int, int]:
         """The ports that Linux gives to sockets."""
         words = self.values.get("net.ipv4.ip_local_port_range", "32768 60999").split()
-        if len(words) != 2 or not all(word.isdigit() and int(word) < 65536 for word in words):
+        if len(words) != 2 or not all(is_digits(word) and int(word) < 65536 for word in words):
             raise HostError(f"net.ipv4.ip_local_port_range = {' '.join(words)[:40]!r}: expected two ports", self.source)
         return int(words[0]), int(words[1])
 
@@ -231,7 +232,7 @@ class Sysctls:
         mask = bytearray(32)
         for part in filter(None, text.split(",")):
             low, _, high = part.strip().partition("-")
-            if not low.isdigit() or not (high or low).isdigit() or int(high or low) > 255:
+            if not is_digits(low) or not is_digits(high or low) or int(high or low) > 255:
                 raise HostError(f"net.ipv6.icmp.ratemask = {text[:40]!r}: expected ranges such as 0-1,3-127", self.source)
             for kind in range(int(low), int(high or low) + 1):
                 mask[kind // 8] |= 1 << kind % 8

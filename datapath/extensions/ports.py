@@ -9,6 +9,7 @@ from typing import Self
 
 from datapath.errors import RulesetSyntaxError
 from datapath.extensions.base import Given, number
+from datapath.syntax.digits import is_digits
 
 PORTS_NFT = struct.Struct("<4H4B")
 
@@ -76,7 +77,7 @@ def resolve_ports(text: str) -> tuple[int, int]:
 
 def resolve_port(text: str) -> int:
     """A port's number or the name of a service of any protocol, as getaddrinfo reads it: decimal, the low 16 bits count."""
-    if text.isascii() and text.isdigit():
+    if is_digits(text):
         return int(text) & 0xFFFF
     try:
         return socket.getservbyname(text)

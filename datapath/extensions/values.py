@@ -9,6 +9,7 @@ from typing import Self
 
 from datapath.errors import RulesetSyntaxError
 from datapath.extensions.base import number
+from datapath.syntax.digits import is_digits
 
 UINT32_MAX = 0xFFFFFFFF
 # The first name of a pair is what iptables-save prints; /etc/protocols may know more, and differs between machines.
@@ -76,7 +77,7 @@ class MaskedAddress:
         bits = len(packed) * 8
         if not slash:
             return cls(packed, b"\xff" * len(packed))
-        if mask.isascii() and mask.isdigit() and int(mask) <= bits:
+        if is_digits(mask) and int(mask) <= bits:
             return cls(packed, prefix_mask(number(mask, 0, bits, "prefix length"), bits))
         given = parse_mask(mask, family)
         whole = prefix_mask(int.from_bytes(given, "big").bit_count(), bits)

@@ -8,6 +8,7 @@ from functools import lru_cache
 
 from datapath.errors import RulesetSyntaxError
 from datapath.model.ruleset import AddressMask
+from datapath.syntax.digits import is_digits
 
 # What iptables prints: its own names first (xtables_chain_protos), then those of /etc/protocols.
 PROTOCOL_NAMES: Mapping[int, str] = {
@@ -28,7 +29,7 @@ WHOLE_MASKS = {4: b"\xff" * 4, 6: b"\xff" * 16}
 def parse_protocol(text: str) -> int:
     """The number of a protocol given by number or name; 0 for all."""
     name = text.lower()
-    if name.isdigit() or name.startswith("0x"):
+    if is_digits(name) or name.startswith("0x"):
         try:
             value = int(name, 0) if name.startswith("0x") else int(name, 8 if name.startswith("0") and name != "0" else 10)
         except ValueError:
@@ -66,7 +67,7 @@ def pack_address(text: str, family: int) -> bytes | None:
         return socket.inet_pton(socket.AF_INET if family == 4 else socket.AF_INET6, text)
     except (OSError, ValueError):
         parts = text.split(".")
-    if family == 4 and len(parts) <= 4 and all(part.isdigit() and int(part) < 256 for part in parts):
+    if family == 4 and len(parts) <= 4 and all(is_digits(part) and int(part) < 256 for part in parts):
         return bytes(int(part) for part in parts) + bytes(4 - len(parts))
     return None
 
@@ -75,7 +76,7 @@ def pack_address(text: str, family: int) -> bytes | None:
 def parse_mask(text: str, family: int) -> bytes:
     """A prefix length or a mask spelt as an address."""
     width = 4 if family == 4 else 16
-    if text.isdigit() and int(text) <= 8 * width:
+    if is_digits(text) and int(text) <= 8 * width:
         bits = int(text)
         return ((1 << 8 * width) - (1 << 8 * width - bits)).to_bytes(width, "big")
     mask = pack_address(text, family) if "." in text or ":" in text else None

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from datapath.errors import InputError, UnsupportedFeatureError
 from datapath.model.conntrack import ICMP_PROTOCOLS, PORT_PROTOCOLS, PROTOCOL_NAMES, SCTP_STATES, TCP_STATES
 from datapath.model.conntrack_filter import Address, ConntrackFilter, Network, TupleFilter
+from datapath.syntax.digits import is_digits
 
 SHORT = {"s": "src", "d": "dst", "r": "reply-src", "q": "reply-dst", "p": "protonum", "f": "family", "t": "timeout", "u": "status",
          "m": "mark", "w": "zone", "n": "src-nat", "g": "dst-nat", "o": "output", "b": "buffer-size", "l": "label", "c": "secmark",
@@ -99,7 +100,7 @@ def _protocol(text: str | None) -> int:
     word = (text or "").lower()
     if word in numbers:
         return numbers[word]
-    if word.isdigit() and int(word) <= 255:
+    if is_digits(word) and int(word) <= 255:
         return int(word)
     raise InputError(f"conntrack: `{text}' unsupported protocol")
 
@@ -153,7 +154,7 @@ def _network(given: Given, name: str, mask_name: str | None = None) -> Network |
 def _any_network(text: str) -> Network:
     address, slash, length = text.partition("/")
     whole = _any_address(address)
-    if slash and not (length.isdigit() and int(length) <= whole.max_prefixlen):
+    if slash and not (is_digits(length) and int(length) <= whole.max_prefixlen):
         raise InputError("conntrack: Invalid netmask")
     return ipaddress.ip_network(text, strict=False)
 

@@ -20,6 +20,7 @@ from datapath.model.conntrack import (
     FlowTuple,
     Traffic,
 )
+from datapath.syntax.digits import is_digits
 
 REMARK = re.compile(r"conntrack v\S+ \(conntrack-tools\): \d+ flow entries have been shown\.")
 FLAGS = ("[UNREPLIED]", "[ASSURED]", "[OFFLOAD]", "[HW_OFFLOAD]")
@@ -49,7 +50,7 @@ def parse_conntrack_line(line: str) -> ConntrackEntry:
     """One connection."""
     words = line.split()
     family = _family(words)
-    if len(words) < 3 or not all(word.isdigit() for word in words[1:3]):
+    if len(words) < 3 or not all(is_digits(word) for word in words[1:3]):
         raise InputError(f"expected a line of `conntrack -L -o extended`, not {line.strip()!r}")
     protocol, timeout = int(words[1]), int(words[2])
     state = None

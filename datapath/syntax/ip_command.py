@@ -10,6 +10,7 @@ from ipaddress import IPv4Interface, IPv6Interface, ip_address, ip_interface
 from datapath.errors import HostError, InputError, UnsupportedFeatureError
 from datapath.model import edit
 from datapath.model.host import SCOPES, Address, Host, IpAddress, Neighbour
+from datapath.syntax.digits import is_digits
 from datapath.syntax.ip_route_command import apply_route, apply_rule
 from datapath.syntax.ip_words import Words
 
@@ -76,7 +77,7 @@ def parse_address(words: Words) -> Address:
             found["broadcast"] = words.take("a broadcast address")
         elif word == "scope":
             scope = words.take("a scope")
-            found["scope"] = SCOPES.get(scope, int(scope) if scope.isdigit() else 0)
+            found["scope"] = SCOPES.get(scope, int(scope) if is_digits(scope) else 0)
         elif word in ("nodad", "noprefixroute", "home", "mngtmpaddr"):
             flags.add(word)
         elif word in ("valid_lft", "preferred_lft", "metric", "proto"):

@@ -7,6 +7,7 @@ from dataclasses import replace
 from datapath.errors import RulesetError, RulesetSyntaxError, UnsupportedFeatureError
 from datapath.extensions import REGISTRY
 from datapath.model.ruleset import Jump, Rule
+from datapath.syntax.digits import is_digits
 from datapath.syntax.iptables_quick import QuickReader
 from datapath.syntax.iptables_rule import OtherFamily
 from datapath.syntax.iptables_table import OpenChain, OpenTable, parse_counters
@@ -190,7 +191,7 @@ def renamed(rule: Rule, old: str, new: str) -> Rule:
 
 def rule_number(text: str) -> int:
     """A rule's number, from 1."""
-    if not text.isdigit() or int(text) < 1:
+    if not is_digits(text) or int(text) < 1:
         raise RulesetSyntaxError(f"invalid rule number {text!r}: expected a number from 1")
     return int(text)
 

@@ -8,6 +8,7 @@ from datapath.extensions.base import Option
 from datapath.extensions.unknown import UnknownMatch, UnknownTarget
 from datapath.model.ruleset import ANY_HEADER, HeaderMatch, Jump, Rule, Specification
 from datapath.syntax.addresses import parse_protocol
+from datapath.syntax.digits import COUNTER_MAX, is_digits
 from datapath.syntax.iptables_header import HeaderReader, check_interfaces, one_address_each
 from datapath.syntax.iptables_specification import ABSENT, Loaded, Specifications
 from datapath.syntax.iptables_words import raw_words
@@ -189,9 +190,9 @@ class Reading:
                 raise RulesetSyntaxError("-c requires packet and byte counter")
             second = self.words[self.at]
             self.at += 1
-        if not (first.isdigit() and second.isdigit()):
+        if not (is_digits(first) and is_digits(second)):
             raise RulesetSyntaxError("-c packet or byte counter not numeric")
-        self.packets, self.bytes = int(first), int(second)
+        self.packets, self.bytes = min(int(first), COUNTER_MAX), min(int(second), COUNTER_MAX)
 
     def extension_option(self, word: str) -> None:
         """An option of the latest extension that has it; else of the protocol's match, which it loads."""

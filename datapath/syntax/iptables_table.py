@@ -8,6 +8,7 @@ from datapath.errors import RulesetError, RulesetSyntaxError, UnsupportedFeature
 from datapath.extensions import missing
 from datapath.extensions.unknown import UnknownTarget
 from datapath.model.ruleset import CHAIN_NAME_MAX, TABLE_CHAINS, Chain, Jump, Rule, Table
+from datapath.syntax.digits import COUNTER_MAX, is_digits
 from datapath.syntax.iptables_rule import RuleReader
 
 POLICIES = ("ACCEPT", "DROP")
@@ -146,8 +147,8 @@ class OpenTable:
 def parse_counters(text: str) -> tuple[int, int]:
     """`[PACKETS:BYTES]`."""
     packets, colon, octets = text[1:-1].partition(":")
-    if not (text[:1] == "[" and text[-1:] == "]" and colon and packets.isdigit() and octets.isdigit()):
+    if not (text[:1] == "[" and text[-1:] == "]" and colon and is_digits(packets) and is_digits(octets)):
         raise RulesetSyntaxError(f"invalid counters {text[:40]!r}: expected [PACKETS:BYTES]")
-    return int(packets), int(octets)
+    return min(int(packets), COUNTER_MAX), min(int(octets), COUNTER_MAX)
 
 

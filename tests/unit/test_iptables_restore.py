@@ -151,3 +151,19 @@ def test_lenient_is_not_lenient_with_errors() -> None:
         parse_ruleset("*filter\n-A INPUT --dport 80\nCOMMIT\n", lenient=True)
     with pytest.raises(RulesetError, match=":2: chain 'nosuch' does not exist"):
         parse_ruleset("*filter\n-A INPUT -j nosuch\nCOMMIT\n", lenient=True)
+
+
+@pytest.mark.parametrize("rule", ["-c N 0", "[N:0]", "-s 192.0.2.0/N", "-s N.0.2.1", "-m limit --limit N/sec"])
+@pytest.mark.parametrize("number", ["\u00b2", "9" * 5000])
+def test_what_python_alone_takes_for_a_digit_is_refused(rule: str, number: str) -> None:
+    words = rule.replace("N", number)
+    line = f"{words} -A INPUT" if words[0] == "[" else f"-A INPUT {words}"
+    with pytest.raises(RulesetSyntaxError):
+        parse_ruleset(f"*filter\n:INPUT ACCEPT [0:0]\n{line}\nCOMMIT\n")
+
+
+def test_counters_stop_where_the_tools_stop() -> None:
+    big = "9" * 30
+    ruleset = parse_ruleset(f"*filter\n:INPUT ACCEPT [{big}:0]\n[0:{big}] -A INPUT -c 1 {big}\nCOMMIT\n")
+    assert counters_of(ruleset)["filter/INPUT/policy"] == (2**64 - 1, 0)
+    assert counters_of(ruleset)["filter/INPUT/1"][1] == 2**64 - 1

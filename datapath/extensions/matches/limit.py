@@ -80,7 +80,7 @@ def parse_rate(text: str) -> int:
     """`COUNT[/second|minute|hour|day]`, the unit possibly cut short."""
     count_text, slash, unit_text = text.partition("/")
     unit = next((seconds for name, seconds in UNITS.items() if unit_text and name.startswith(unit_text.lower())), 0) if slash else 1
-    digits = re.match(r"\s*\+?(\d+)", count_text)
+    digits = re.match(r"\s*\+?([0-9]{1,100})", count_text)
     count = int(digits[1]) & 0xFFFFFFFF if digits else 0
     if not unit or not count:
         raise RulesetSyntaxError(f"limit: bad rate {text!r}: expected COUNT[/second|minute|hour|day]")
