@@ -17,6 +17,10 @@ def hooks_of_chains(table: Table, source: str | None) -> Mapping[str, frozenset[
     nothing reaches is accepted.
     """
     targets = {chain.name: jumps_of(chain) for chain in table.chains.values()}
+    for name, jumps in targets.items():
+        for target, line in jumps.items():
+            if table.chains[target].policy:
+                raise RulesetError(f"chain {name} of table {table.name} jumps to {target}: a base chain is no target", source, line)
     order = reachable_in_order(table, targets, source)
     hooks: dict[str, frozenset[str]] = dict.fromkeys(table.chains, NO_HOOKS)
     shared: dict[frozenset[str], frozenset[str]] = {}

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from datapath.errors import InputError
+from datapath.errors import InputError, UnsupportedFeatureError
 from datapath.extensions.base import Extension, RuleContext
 from datapath.model.ruleset import Chain, HeaderMatch, Jump
+
+MATCHES_MAX = 255   # the counter of struct Rule
 
 
 class Surroundings:
@@ -34,6 +36,8 @@ class Checker:
             entry = self.by_header.get((id(header), id(hooks))) or self.surroundings(header, chain, hooks)
             good = entry.good
             try:
+                if len(rule.matches) > MATCHES_MAX:
+                    raise UnsupportedFeatureError(f"a rule of {len(rule.matches)} matches is not emulated: at most {MATCHES_MAX}")
                 for match in rule.matches:
                     if id(match) not in good:
                         self.ask(match, entry, chain)

@@ -10,7 +10,7 @@ from datapath._core import program_tables
 from datapath.compiler import packing, program
 from datapath.compiler.chains import hooks_of_chains
 from datapath.compiler.program import CompiledTable, compile_ruleset
-from datapath.errors import RulesetError
+from datapath.errors import RulesetError, UnsupportedFeatureError
 from datapath.syntax.iptables_save import parse_ruleset
 
 
@@ -103,3 +103,15 @@ def test_ipv6_addresses_stand_in_full_beside_the_rule() -> None:
     assert negations == packing.NOT_DESTINATION
     # The quick check looks at the last word, and leaves what is negated to the full comparison.
     assert struct.unpack_from("<4I", table.rules) == (0, 0, 0, 0)
+
+
+@pytest.mark.parametrize("how", ["-j", "-g"])
+def test_a_base_chain_is_no_target(how: str) -> None:
+    with pytest.raises(RulesetError, match=r"^save\.txt:3: chain FORWARD of table filter jumps to INPUT: a base chain is no target$"):
+        compiled(f"*filter\n:INPUT ACCEPT [0:0]\n-A FORWARD {how} INPUT\nCOMMIT\n")
+
+
+def test_more_matches_than_a_rule_can_hold_are_refused() -> None:
+    compiled(f"*filter\n-A FORWARD {'-m mark --mark 1 ' * 255}-j DROP\nCOMMIT\n")
+    with pytest.raises(UnsupportedFeatureError, match=r"^save\.txt:2: a rule of 256 matches is not emulated"):
+        compiled(f"*filter\n-A FORWARD {'-m mark --mark 1 ' * 256}-j DROP\nCOMMIT\n")
