@@ -19,7 +19,7 @@ def run(command: Callable[[], object]) -> int:
         return ended.code if isinstance(ended.code, int) else DONE
     except DatapathError as error:
         sys.stdout.flush()
-        print(f"datapath: {error}", file=sys.stderr)
+        print(f"datapath: {plain(str(error))}", file=sys.stderr)
         return BAD_INPUT
     except BrokenPipeError:  # the reader of our output has gone: nothing is left to say
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -28,3 +28,8 @@ def run(command: Callable[[], object]) -> int:
         print("datapath: interrupted", file=sys.stderr)
         return INTERRUPTED
     return DONE
+
+
+def plain(text: str) -> str:
+    """The text on one line without control characters: names in a capture are whatever its maker wrote."""
+    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
