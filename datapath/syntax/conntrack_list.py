@@ -41,6 +41,9 @@ def parse_conntrack_list(text: str, source: str | None = None) -> list[Conntrack
     return entries
 
 
+TIMEOUT_MAX = 0xFFFFFFFF    # CTA_TIMEOUT has 32 bits
+
+
 def format_conntrack_list(entries: Iterable[ConntrackEntry]) -> str:
     """The text that the tool would print."""
     return "".join(f"{entry}\n" for entry in entries)
@@ -53,6 +56,8 @@ def parse_conntrack_line(line: str) -> ConntrackEntry:
     if len(words) < 3 or not all(is_digits(word) for word in words[1:3]):
         raise InputError(f"expected a line of `conntrack -L -o extended`, not {line.strip()!r}")
     protocol, timeout = int(words[1]), int(words[2])
+    if protocol > 255 or timeout > TIMEOUT_MAX:
+        raise InputError(f"bad protocol {protocol} or timeout {timeout} in a conntrack line: at most 255, {TIMEOUT_MAX} seconds")
     state = None
     flags = [word for word in words[3:] if word in FLAGS]
     fields: Fields = []
@@ -109,7 +114,7 @@ def _entry(family: int, protocol: int, timeout: int, state: str | None, flags: l
         state=state,
         seen_reply="[UNREPLIED]" not in flags,
         assured=any(flag in flags for flag in FLAGS[1:]),
-        mark=_number(rest, "mark"),
+        mark=_word(rest, "mark"),
         use=_number(rest, "use", 1),
         counted=counted,
         helper=rest.get("helper"),
@@ -144,6 +149,13 @@ def _port(fields: dict[str, str], name: str) -> int:
     value = _number(fields, name)
     if value > 0xFFFF:
         raise InputError(f"bad {name}={value} in a conntrack line: expected at most 65535")
+    return value
+
+
+def _word(fields: dict[str, str], name: str) -> int:
+    value = _number(fields, name)
+    if value > 0xFFFFFFFF:
+        raise InputError(f"bad {name}={value} in a conntrack line: expected at most 4294967295")
     return value
 
 

@@ -70,3 +70,9 @@ def test_proc_prints_timeouts_of_gre_and_zone_zero() -> None:
 def test_bad_lines_are_named(line: str, message: str) -> None:
     with pytest.raises(InputError, match=f"conntrack.txt:2: .*{message}"):
         parse_conntrack_list(f"{ONE}\n{line}\n", "conntrack.txt")
+
+
+@pytest.mark.parametrize(("old", "new"), [("6 431999", "6 4294967296"), ("6 431999", "256 431999"), ("mark=0", "mark=4294967296")])
+def test_numbers_that_do_not_fit_are_refused(old: str, new: str) -> None:
+    with pytest.raises(InputError, match="in a conntrack line"):
+        parse_conntrack_line(ONE.replace(old, new))
