@@ -13,7 +13,7 @@ from typing import Any, Self, TextIO
 from datapath.capture.played import Played
 from datapath.capture.record import Direction
 from datapath.capture.writer import PcapngWriter
-from datapath.errors import InputError
+from datapath.errors import DatapathError, InputError
 from datapath.report import way
 from datapath.report.records import of_played
 
@@ -43,7 +43,10 @@ class LineFile:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self._stream.close()
-        self._temporary.replace(self.path)
+        if error is None or isinstance(error, DatapathError):
+            self._temporary.replace(self.path)
+        else:  # interrupted: what stood under the name stays
+            self._temporary.unlink(missing_ok=True)
 
 
 def write_outputs(writer: PcapngWriter, played: Played) -> None:

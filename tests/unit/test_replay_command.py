@@ -16,6 +16,7 @@ from datapath.capture.reader import open_capture
 from datapath.capture.record import Direction
 from datapath.cli.failing import plain
 from datapath.report.schema import trace_schema
+from datapath.report.written import LineFile
 
 ROOT = Path(__file__).parents[2]
 PCAPS = ROOT / "pcaps"
