@@ -18,7 +18,16 @@ class Node(Protocol):
     def receive(self, frame: bytes, interface: str, now_ns: int, *, wire_length: int | None = None) -> Transit:
         """A frame from the wire; `wire_length` was its length before the snap length cut it."""
 
-    def send(self, packet: bytes, now_ns: int, *, interface: str | None = None, wire_length: int | None = None) -> Transit:
+    def send(
+        self,
+        packet: bytes,
+        now_ns: int,
+        uid: int | None = None,
+        gid: int | None = None,
+        *,
+        interface: str | None = None,
+        wire_length: int | None = None,
+    ) -> Transit:
         """An IP packet that a local process sends, from a socket that is bound to `interface`."""
 
     def advance(self, now_ns: int) -> list[Transit]:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from enum import Enum
+
+OWNER = re.compile(r"\b(uid|gid)=(\d{1,10})\b")
+ID_MAX = (1 << 32) - 1
 
 
 class Direction(Enum):
@@ -44,3 +48,9 @@ class Record:
     def cut(self) -> bool:
         """Whether the snap length cut it."""
         return self.length > len(self.data)
+
+
+def owner_of(record: Record) -> tuple[int | None, int | None]:
+    """User and group of the process that sent a packet, when a comment of the capture says so: `uid=1000 gid=100`."""
+    said = {name: int(number) for comment in record.comments for name, number in OWNER.findall(comment) if int(number) <= ID_MAX}
+    return said.get("uid"), said.get("gid")

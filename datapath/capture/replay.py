@@ -23,7 +23,7 @@ from datapath.capture.packet import IpPacket, read_packet
 from datapath.capture.place import Place, Places
 from datapath.capture.played import Difference, Played, Role, Summary
 from datapath.capture.reader import Capture
-from datapath.capture.record import Record
+from datapath.capture.record import Record, owner_of
 from datapath.capture.shown import LeavingCopies, Shown, shown_by, shown_by_reply
 from datapath.capture.stack import Stacks
 from datapath.capture.window import Bounds, Sight, Window
@@ -173,7 +173,8 @@ class Replay:
         shown = shown_by(packet, sight.record.number)
         self._node.show(shown.source, shown.destination)
         bound = self._stacks.bridge_of(place.device) if packet.is_for_link and place.device is not None else None
-        transit = self._node.send(original or packet.data, sight.time_ns, wire_length=packet.length, interface=bound)
+        uid, gid = owner_of(sight.record)
+        transit = self._node.send(original or packet.data, sight.time_ns, uid, gid, wire_length=packet.length, interface=bound)
         passage = self._enter(sight, place.device, transit)
         passage.sent = True
         notes = () if original is not None else (ORIGINAL_UNKNOWN,)

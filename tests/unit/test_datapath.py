@@ -1,12 +1,17 @@
 """The facade: what a user of the library sees of one node."""
 
 import json
+from pathlib import Path
 
 import pytest
 from scapy.layers.inet import ICMP, IP, TCP, UDP
 from scapy.layers.l2 import Ether
 
 from datapath import Datapath, Host, Outcome
+from datapath.capture.reader import open_capture
+from datapath.capture.record import Direction
+from datapath.capture.replay import Replay
+from datapath.capture.writer import PcapngWriter
 from datapath.errors import HostError, InputError, RulesetError, UnsupportedFeatureError
 from datapath.model.steps import DeliveredLocally, Dropped, LeftBy, PolicyApplied, Rewritten, Routed, RuleMatched, RuleNotMatched, Tracked
 
@@ -243,3 +248,15 @@ def test_what_the_host_directory_holds_and_is_not_emulated_is_refused() -> None:
     with pytest.raises(HostError, match=r"^nft.json: expected what"):
         Datapath(host(**{"nft.json": '{"nftables": [{"chain": {"hook": 1}}]}'}))
     assert Datapath(host(FILTER, **{"nft.json": OWN, "ipvsadm-save.txt": ""})).ruleset().rules == 4  # iptables-nft's own table
+
+
+def test_a_comment_of_the_capture_names_the_sender(tmp_path: Path) -> None:
+    rules = "*filter\n:INPUT ACCEPT [0:0]\n:OUTPUT ACCEPT [0:0]\n-A OUTPUT -m owner --uid-owner 1000 -j DROP\nCOMMIT\n"
+    frame = bytes(Ether(src=MACS[ROUTER], dst=MACS[CLIENT]) / IP(src=ROUTER, dst=CLIENT) / UDP(sport=1, dport=2))
+    with PcapngWriter(tmp_path / "sent.pcapng") as out:
+        for comment in ("uid=1000 gid=7", "uid=1001"):
+            out.packet(out.interface("eth0"), 1, frame, direction=Direction.OUT, comments=[comment])
+    first, second = Replay(Datapath(host(rules)), open_capture(tmp_path / "sent.pcapng"))
+    assert first.transit is not None
+    assert second.transit is not None
+    assert (first.transit.verdict, second.transit.verdict) == (Outcome.DROPPED, Outcome.FORWARDED)
