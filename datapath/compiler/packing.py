@@ -11,17 +11,18 @@ from datapath.errors import RulesetError
 from datapath.extensions.base import Extension, Op
 from datapath.extensions.matches.tcp import Tcp
 from datapath.extensions.matches.udp import Udp
-from datapath.extensions.ports import PortRange
 from datapath.model.ruleset import ANY_HEADER, AddressMask, HeaderMatch, Jump, Rule
 from datapath.model.verdicts import RuleVerdict
 
-RULE = struct.Struct("<16sQQHHBBBBIiIiiHBB")
+RULE = struct.Struct("<16sQQHHBBBBIiIiiHH")
 OP = struct.Struct("<HHIQ")
 WIDE = struct.Struct("<16s16s16s16sB7x")
 NOT_SOURCE, NOT_DESTINATION, NOT_IN, NOT_OUT, NOT_PROTOCOL, FRAGMENT, NOT_FRAGMENT, UNCONDITIONAL = (1 << bit for bit in range(8))
 ACTION_NONE, ACTION_VERDICT, ACTION_RETURN, ACTION_JUMP, ACTION_GOTO, ACTION_TARGET = range(6)
 VERDICTS = {"ACCEPT": RuleVerdict.ACCEPT, "DROP": RuleVerdict.DROP, "QUEUE": RuleVerdict.QUEUE}
 ANY_IPV6 = (bytes(16), bytes(16))
+ALL_PORTS = (0, 65535)
+NO_SHAPE = 4 << 4       # the core chooses a rule's shape
 MOST_INTERFACES = 65535
 INTERFACE_SIZE = 16
 
@@ -63,11 +64,11 @@ class Packer:
         action, operand = self.action(rule)
         if not rule.matches and action in (ACTION_VERDICT, ACTION_RETURN) and rule.header == ANY_HEADER:
             flags |= UNCONDITIONAL
-        port = insisted_port(rule) if rule.matches else None
+        ports = insisted_ports(rule) if rule.matches else ALL_PORTS
         packets, octets = (rule.packets, rule.bytes) if self.counters else (0, 0)
         self.rules.append(RULE.pack(
-            addresses, packets, octets, in_pattern, out_pattern, protocol, flags, action, n_matches, matches, operand, wide,
-            -1, -1, port or 0, port is not None, 4))
+            addresses, packets, octets, in_pattern, out_pattern, protocol, flags, action | NO_SHAPE, n_matches, matches, operand, wide,
+            -1, -1, *ports))
 
     def action(self, rule: Rule) -> tuple[int, int]:
         """RuleAction and its operand."""
@@ -157,18 +158,14 @@ def pack_op(extension: Extension, place: int, kinds: Mapping[str, tuple[int, int
     return OP.pack(kind, place, len(payload), 0) + payload, op
 
 
-def insisted_port(rule: Rule) -> int | None:
-    """The one destination port that a rule of TCP or UDP insists on, when nothing before it has a memory."""
+def insisted_ports(rule: Rule) -> tuple[int, int]:
+    """The destination ports that a rule of TCP or UDP insists on, when nothing before that has a memory."""
     if rule.header.protocol not in (6, 17) or rule.header.protocol_negated:
-        return None
+        return ALL_PORTS
     for match in rule.matches:
-        if match.NAME in ("tcp", "udp"):
-            return single_port(match.destination) if isinstance(match, Tcp | Udp) else None
+        if match.NAME in ("tcp", "udp") and isinstance(match, Tcp | Udp):
+            ports = match.destination
+            return ALL_PORTS if ports.negated or ports.low > ports.high else (ports.low, ports.high)
         if match.NAME not in PASSIVE:
-            return None
-    return None
-
-
-def single_port(ports: PortRange) -> int | None:
-    """The port of a range of one."""
-    return ports.low if ports.low == ports.high and not ports.negated else None
+            break
+    return ALL_PORTS

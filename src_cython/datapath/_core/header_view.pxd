@@ -4,7 +4,7 @@ from libc.string cimport memcpy
 
 from datapath._core.context cimport Walk
 from datapath._core.ipv6_headers cimport HEADER_BROKEN, HEADER_FOUND, find_last_header
-from datapath._core.packet cimport Packet, packet_ip
+from datapath._core.packet cimport Packet, packet_has, packet_ip
 from datapath._core.tuples cimport Addr
 from datapath._core.wire cimport load_be16
 
@@ -21,6 +21,8 @@ cdef struct HeaderView:
     int32_t protocol        # or PROTOCOL_*
     uint8_t later_fragment  # IPv4: not the first fragment
     uint8_t family
+    uint8_t has_port        # it is a whole header of TCP or UDP
+    uint16_t port           # its destination port
     uint64_t in_name[2]     # zero without a device
     uint64_t out_name[2]
     const Addr* wide_source  # IPv6
@@ -64,6 +66,11 @@ cdef inline void view_read(HeaderView* view, Walk* walk) noexcept nogil:
     else:
         view.protocol = PROTOCOL_UNREAD
         view.later_fragment = 0
+    view.has_port = 0
+    view.port = 0
+    if (pkt.protocol == 6 or pkt.protocol == 17) and not pkt.frag_offset and packet_has(pkt, pkt.transport, 20 if pkt.protocol == 6 else 8):
+        view.has_port = 1
+        view.port = load_be16(ip + pkt.transport + 2)
     view.in_name[0] = view.in_name[1] = view.out_name[0] = view.out_name[1] = 0
     if walk.in_dev >= 0:
         memcpy(view.in_name, walk.net.devices[walk.in_dev].name, 16)

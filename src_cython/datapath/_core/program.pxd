@@ -60,16 +60,28 @@ cdef struct Rule:           # 64 bytes: one cache line
     uint16_t out_pattern
     uint8_t protocol        # 0: any
     uint8_t flags           # RuleFlag
-    uint8_t action          # RuleAction
+    uint8_t action          # RuleAction, and RuleShape << 4, chosen when the chain's index is built
     uint8_t n_matches
     uint32_t matches        # offset of the first match in the arena
     int32_t operand
     uint32_t wide           # number of a WideAddresses, 0: none (IPv4)
     int32_t next_same       # the next rule of the chain with the same key, -1
     int32_t next_other      # the next rule of the chain that has no key, behind this one or itself, -1
-    uint16_t port           # destination port that the rule insists on, if has_port
-    uint8_t has_port
-    uint8_t shape           # RuleShape, chosen when the chain's index is built
+    uint16_t port_low       # destination ports that the rule insists on; all of them when it does not
+    uint16_t port_high
+
+
+cdef inline uint8_t rule_action(const Rule* rule) noexcept nogil:
+    return rule.action & 15
+
+
+cdef inline uint8_t rule_shape(const Rule* rule) noexcept nogil:
+    return rule.action >> 4
+
+
+cdef inline bint rule_has_port(const Rule* rule) noexcept nogil:
+    """It insists on one destination port of TCP or UDP."""
+    return rule.port_low == rule.port_high
 
 
 cdef struct WideAddresses:  # IPv6

@@ -1,6 +1,6 @@
 """Running a table's chains over a packet (net/ipv4/netfilter/ip_tables.c, ipt_do_table, and its IPv6 twin)."""
 from cpython.ref cimport Py_DECREF, Py_INCREF
-from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdio cimport snprintf
 from libc.stdlib cimport calloc, free, realloc
 
@@ -120,6 +120,25 @@ cdef inline void enter_chain(Traversal* t, int32_t chain, int32_t rule) noexcept
         t.indexed = cursor_seek(&t.cursor, t.table, &t.table.chains[chain], &t.view, t.walk, rule)
 
 
+cdef inline int32_t pass_over(const Rule* rules, const HeaderView* view, int32_t at, int32_t end) noexcept nogil:
+    """The next rule that its addresses and its protocol do not rule out: the tight loop of long chains without an index."""
+    cdef uint32_t source = view.source
+    cdef uint32_t destination = view.destination
+    cdef int32_t protocol = view.protocol
+    cdef uint16_t port = view.port
+    cdef bint any_port = not view.has_port
+    cdef const Rule* rule
+    while at < end:
+        rule = &rules[at]
+        if ((((source ^ rule.source) & rule.source_mask) != 0) == ((rule.flags & RULE_NOT_SOURCE) != 0)
+                and (((destination ^ rule.destination) & rule.destination_mask) != 0) == ((rule.flags & RULE_NOT_DESTINATION) != 0)
+                and (rule.protocol == 0 or protocol < 0 or (protocol != rule.protocol) == ((rule.flags & RULE_NOT_PROTOCOL) != 0))
+                and (any_port or rule.port_low <= port <= rule.port_high)):
+            return at
+        at += 1
+    return end
+
+
 cdef inline int find_match(Traversal* t, int32_t* rule) noexcept nogil:
     """Go to the next rule of the chain that matches: its MatchResult, or MATCH_NO at the chain's end or,
     with walk.hotdrop, at the rule that found the packet malformed."""
@@ -132,8 +151,11 @@ cdef inline int find_match(Traversal* t, int32_t* rule) noexcept nogil:
             at = cursor_next(&t.cursor, t.table, chain)
             if at < 0:
                 break
-        elif at >= end:
-            break
+        else:
+            if not t.why:
+                at = pass_over(t.table.rules, &t.view, at, end)
+            if at >= end:
+                break
         result = rule_matches(t, &t.table.rules[at])
         if result != MATCH_NO:
             rule[0] = at
@@ -245,7 +267,7 @@ cdef int unknown_rule(Traversal* t, Rule* rule, int32_t at) noexcept nogil:
     t.walk.net.unknown_count += 1
     record(&t.walk.net.recorder, STEP_UNKNOWN, t.walk.hook, t.table.number, 0, t.chain,
            at - t.table.chains[t.chain].first + 1, 0, False)
-    return XT_CONTINUE if rule.action == ACTION_NONE else NF_UNKNOWN
+    return XT_CONTINUE if rule_action(rule) == ACTION_NONE else NF_UNKNOWN
 
 
 cdef int traverse(Traversal* t, Program* program) noexcept nogil:
@@ -280,29 +302,29 @@ cdef int traverse(Traversal* t, Program* program) noexcept nogil:
         if t.walk.pkt.nf_trace:
             trace_rule(t, rule, at)
         if t.walk.hotdrop:      # a negated match found the packet malformed: the rule matches, and then the packet is dropped
-            if rule.action == ACTION_TARGET:
+            if rule_action(rule) == ACTION_TARGET:
                 run_target(t, rule, at, tried)
             else:
                 record_rule(t, at, tried, NF_DROP, -1)
             return NF_DROP
-        if rule.action == ACTION_TARGET:
+        if rule_action(rule) == ACTION_TARGET:
             verdict = run_target(t, rule, at, tried)
             if t.walk.hotdrop:
                 return NF_DROP
             if verdict != XT_CONTINUE:
                 return verdict
-        elif rule.action == ACTION_VERDICT:
+        elif rule_action(rule) == ACTION_VERDICT:
             record_rule(t, at, tried, <uint8_t>rule.operand, -1)
             return rule.operand
-        elif rule.action == ACTION_NONE:
+        elif rule_action(rule) == ACTION_NONE:
             record_rule(t, at, tried, XT_CONTINUE, -1)
-        elif rule.action == ACTION_RETURN:
+        elif rule_action(rule) == ACTION_RETURN:
             record_rule(t, at, tried, XT_RETURN, -1)
             if not leave_chain(t, program, bottom, True, 0):
                 return apply_policy(t, 0)
         else:
-            record_rule(t, at, tried, XT_JUMP if rule.action == ACTION_JUMP else XT_GOTO, rule.operand)
-            if rule.action == ACTION_JUMP and not push(program, t.chain, at + 1):
+            record_rule(t, at, tried, XT_JUMP if rule_action(rule) == ACTION_JUMP else XT_GOTO, rule.operand)
+            if rule_action(rule) == ACTION_JUMP and not push(program, t.chain, at + 1):
                 return NF_DROP
             enter_chain(t, rule.operand, t.table.chains[rule.operand].first)
 

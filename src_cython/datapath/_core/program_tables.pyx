@@ -6,7 +6,7 @@ from libc.string cimport memcpy, strncpy
 from datapath._core.match_base cimport MatchFunction, OpHeader
 from datapath._core.match_table cimport MATCHES, match_bind, match_release
 from datapath._core.program cimport (
-    ACTION_TARGET, Chain, InterfacePattern, Rule, WideAddresses)
+    ACTION_TARGET, Chain, InterfacePattern, Rule, WideAddresses, rule_action)
 from datapath._core.rule_index cimport index_build, index_free
 from datapath._core.target_table cimport TARGETS, target_release
 
@@ -42,7 +42,7 @@ cdef void link_ops(Table* table) noexcept nogil:
         for _j in range(rule.n_matches):
             op.run = MATCHES[op.kind]
             op = <OpHeader*>(<uint8_t*>(op + 1) + op.size)
-        if rule.action == ACTION_TARGET:
+        if rule_action(rule) == ACTION_TARGET:
             op = <OpHeader*>(table.arena + rule.operand)
             op.run = <MatchFunction>TARGETS[op.kind]
 

@@ -6,10 +6,8 @@ from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t, uint64_t
 
 from datapath._core.context cimport Walk
 from datapath._core.header_view cimport HeaderView, view_protocol
-from datapath._core.packet cimport packet_has, packet_transport
 from datapath._core.program cimport (
     SHAPES, SHAPE_DESTINATION, SHAPE_PORT, SHAPE_SERVICE, SHAPE_SOURCE, Chain, ChainIndex, Rule, Table)
-from datapath._core.wire cimport load_be16
 
 
 cdef struct Cursor:         # where a traversal stands in an indexed chain
@@ -55,9 +53,9 @@ cdef inline bint cursor_seek(Cursor* cursor, const Table* table, const Chain* ch
             walk.hotdrop = 0    # the first rule that asks will say so
             return False
         if protocol == 6 or protocol == 17:
-            if walk.pkt.frag_offset or not packet_has(walk.pkt, walk.pkt.transport, 20 if protocol == 6 else 8):
+            if not view.has_port:
                 return False
-            port = load_be16(packet_transport(walk.pkt) + 2)
+            port = view.port
     for shape in range(SHAPES):
         cursor.next[shape] = -1
         if not index.has[shape]:

@@ -3,7 +3,7 @@ from libc.stdlib cimport calloc, free
 from libc.string cimport memset
 
 from datapath._core.program cimport (
-    RULE_NOT_DESTINATION, RULE_NOT_SOURCE, SHAPE_NONE, KeySlot, WideAddresses)
+    RULE_NOT_DESTINATION, RULE_NOT_SOURCE, SHAPE_NONE, KeySlot, WideAddresses, rule_action, rule_has_port, rule_shape)
 from datapath._core.tuples cimport Addr
 
 cdef enum:
@@ -20,7 +20,7 @@ cdef bint rule_hash(const Table* table, const Rule* rule, int shape, int family,
     cdef const uint64_t* address = NULL
     cdef uint32_t word = 0
     cdef bint source = shape == SHAPE_SOURCE
-    if (shape == SHAPE_SERVICE or shape == SHAPE_PORT) and not rule.has_port:
+    if (shape == SHAPE_SERVICE or shape == SHAPE_PORT) and not rule_has_port(rule):
         return False
     if shape != SHAPE_PORT:
         if family == 4:
@@ -40,7 +40,7 @@ cdef bint rule_hash(const Table* table, const Rule* rule, int shape, int family,
             address = &wide.destination.q[0]
             if source:
                 address = &wide.source.q[0]
-    hash[0] = key_hash(shape, word, address, rule.protocol, rule.port)
+    hash[0] = key_hash(shape, word, address, rule.protocol, rule.port_low)
     return True
 
 
@@ -89,29 +89,34 @@ cdef int count_keys(Table* table, Chain* chain, int family, uint32_t* distinct) 
     return 0
 
 
+cdef void set_shape(Rule* rule, int shape) noexcept nogil:
+    rule.action = <uint8_t>(rule_action(rule) | shape << 4)
+
+
 cdef void choose_shapes(Table* table, Chain* chain, int family, const uint32_t* distinct, uint32_t* members) noexcept nogil:
     """Give each rule the shape that tells it best from its neighbours."""
     cdef uint32_t hash = 0
     cdef uint32_t most
     cdef int32_t i
-    cdef int shape
+    cdef int shape, best
     cdef Rule* rule
     for shape in range(SHAPES):
         members[shape] = 0
     for i in range(chain.first, chain.first + chain.count):
         rule = &table.rules[i]
-        rule.shape = SHAPE_NONE
+        best = SHAPE_NONE
         most = 0
         for shape in range(SHAPES):
             if distinct[shape] > most and rule_hash(table, rule, shape, family, &hash):
-                rule.shape = <uint8_t>shape
+                best = shape
                 most = distinct[shape]
-        if rule.shape != SHAPE_NONE:
-            members[rule.shape] += 1
+        set_shape(rule, best)
+        if best != SHAPE_NONE:
+            members[best] += 1
     for i in range(chain.first, chain.first + chain.count):
         rule = &table.rules[i]
-        if rule.shape != SHAPE_NONE and members[rule.shape] < FEWEST:
-            rule.shape = SHAPE_NONE
+        if rule_shape(rule) != SHAPE_NONE and members[rule_shape(rule)] < FEWEST:
+            set_shape(rule, SHAPE_NONE)
 
 
 cdef int index_build(Table* table, Chain* chain, int family) except -1:
@@ -147,14 +152,15 @@ cdef int index_build(Table* table, Chain* chain, int family) except -1:
     while i >= chain.first:
         rule = &table.rules[i]
         rule.next_same = -1
-        if rule.shape == SHAPE_NONE:
+        shape = rule_shape(rule)
+        if shape == SHAPE_NONE:
             other = i
         else:
-            rule_hash(table, rule, rule.shape, family, &hash)
-            if slot_find(index.slots[rule.shape], index.mask[rule.shape], hash, &slot):
-                rule.next_same = index.slots[rule.shape][slot].first
-            index.slots[rule.shape][slot].hash = hash
-            index.slots[rule.shape][slot].first = i
+            rule_hash(table, rule, shape, family, &hash)
+            if slot_find(index.slots[shape], index.mask[shape], hash, &slot):
+                rule.next_same = index.slots[shape][slot].first
+            index.slots[shape][slot].hash = hash
+            index.slots[shape][slot].first = i
         rule.next_other = other
         i -= 1
     return 0
