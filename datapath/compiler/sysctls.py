@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from datapath.errors import HostError
-from datapath.syntax.digits import is_digits
+from datapath.model.digits import is_digits
 
 SECOND_NS = 1_000_000_000
 TCP_TIMEOUTS = {    # by enum tcp_conntrack; seconds. SYN_SENT2 has no sysctl.

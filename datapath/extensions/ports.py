@@ -9,7 +9,7 @@ from typing import Self
 
 from datapath.errors import RulesetSyntaxError
 from datapath.extensions.base import Given, number
-from datapath.syntax.digits import is_digits
+from datapath.model.digits import is_digits
 
 PORTS_NFT = struct.Struct("<4H4B")
 

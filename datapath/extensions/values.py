@@ -9,7 +9,7 @@ from typing import Self
 
 from datapath.errors import RulesetSyntaxError
 from datapath.extensions.base import number
-from datapath.syntax.digits import is_digits
+from datapath.model.digits import is_digits
 
 UINT32_MAX = 0xFFFFFFFF
 # The first name of a pair is what iptables-save prints; /etc/protocols may know more, and differs between machines.

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from functools import lru_cache
 
 from datapath.errors import RulesetSyntaxError
+from datapath.model.digits import is_digits
 from datapath.model.ruleset import AddressMask
-from datapath.syntax.digits import is_digits
 
 # What iptables prints: its own names first (xtables_chain_protos), then those of /etc/protocols.
 PROTOCOL_NAMES: Mapping[int, str] = {

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from datapath.errors import InputError, UnsupportedFeatureError
 from datapath.model.conntrack import ICMP_PROTOCOLS, PORT_PROTOCOLS, PROTOCOL_NAMES, SCTP_STATES, TCP_STATES
 from datapath.model.conntrack_filter import Address, ConntrackFilter, Network, TupleFilter
-from datapath.syntax.digits import is_digits
+from datapath.model.digits import is_digits
 
 SHORT = {"s": "src", "d": "dst", "r": "reply-src", "q": "reply-dst", "p": "protonum", "f": "family", "t": "timeout", "u": "status",
          "m": "mark", "w": "zone", "n": "src-nat", "g": "dst-nat", "o": "output", "b": "buffer-size", "l": "label", "c": "secmark",

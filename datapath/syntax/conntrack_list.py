@@ -20,7 +20,7 @@ from datapath.model.conntrack import (
     FlowTuple,
     Traffic,
 )
-from datapath.syntax.digits import is_digits
+from datapath.model.digits import is_digits
 
 REMARK = re.compile(r"conntrack v\S+ \(conntrack-tools\): \d+ flow entries have been shown\.")
 FLAGS = ("[UNREPLIED]", "[ASSURED]", "[OFFLOAD]", "[HW_OFFLOAD]")

@@ -9,8 +9,8 @@ from ipaddress import IPv4Interface, IPv6Interface, ip_address, ip_interface
 
 from datapath.errors import HostError, InputError, UnsupportedFeatureError
 from datapath.model import edit
+from datapath.model.digits import is_digits
 from datapath.model.host import SCOPES, Address, Host, IpAddress, Neighbour
-from datapath.syntax.digits import is_digits
 from datapath.syntax.ip_route_command import apply_route, apply_rule
 from datapath.syntax.ip_words import Words
 

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from datapath.errors import RulesetError, RulesetSyntaxError, UnsupportedFeatureError
 from datapath.extensions import REGISTRY
+from datapath.model.digits import is_digits
 from datapath.model.ruleset import Jump, Rule
-from datapath.syntax.digits import is_digits
 from datapath.syntax.iptables_quick import QuickReader
 from datapath.syntax.iptables_rule import OtherFamily
 from datapath.syntax.iptables_table import OpenChain, OpenTable, parse_counters

@@ -6,9 +6,9 @@ from datapath.errors import RulesetSyntaxError, UnsupportedFeatureError
 from datapath.extensions import REGISTRY, missing
 from datapath.extensions.base import Option
 from datapath.extensions.unknown import UnknownMatch, UnknownTarget
+from datapath.model.digits import COUNTER_MAX, is_digits
 from datapath.model.ruleset import ANY_HEADER, HeaderMatch, Jump, Rule, Specification
 from datapath.syntax.addresses import parse_protocol
-from datapath.syntax.digits import COUNTER_MAX, is_digits
 from datapath.syntax.iptables_header import HeaderReader, check_interfaces, one_address_each
 from datapath.syntax.iptables_specification import ABSENT, Loaded, Specifications
 from datapath.syntax.iptables_words import raw_words

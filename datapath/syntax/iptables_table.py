@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from datapath.errors import RulesetError, RulesetSyntaxError, UnsupportedFeatureError
 from datapath.extensions import missing
 from datapath.extensions.unknown import UnknownTarget
+from datapath.model.digits import COUNTER_MAX, is_digits
 from datapath.model.ruleset import CHAIN_NAME_MAX, TABLE_CHAINS, Chain, Jump, Rule, Table
-from datapath.syntax.digits import COUNTER_MAX, is_digits
 from datapath.syntax.iptables_rule import RuleReader
 
 POLICIES = ("ACCEPT", "DROP")

@@ -21,7 +21,7 @@ from datapath._core.ipset cimport set_add, set_create, set_delete, set_destroy, 
 from datapath._core.output cimport outputs_free, outputs_init, outputs_take
 from datapath._core.packet cimport Packet, packet_ip
 from datapath._core.pool cimport packet_free, packet_new, packet_reserve, pool_free, pool_in_use, pool_init
-from datapath._core.program cimport program_counters, program_force_sysctls, program_free, program_load, program_tables
+from datapath._core.program_load cimport program_counters, program_force_sysctls, program_free, program_load, program_tables
 from datapath._core.recent cimport recent_export, recent_free, recent_import, recent_start
 from datapath._core.record cimport Rewrite, Step, recorder_begin, recorder_free, recorder_init
 from datapath._core.route cimport address_is_local, fib_free, fib_load, fib_lookup

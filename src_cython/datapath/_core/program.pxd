@@ -60,7 +60,7 @@ cdef struct Rule:           # 64 bytes: one cache line
     uint16_t out_pattern
     uint8_t protocol        # 0: any
     uint8_t flags           # RuleFlag
-    uint8_t action          # RuleAction, and RuleShape << 4, chosen when the chain's index is built
+    uint8_t action_shape    # RuleAction, and RuleShape << 4, which is chosen when the chain's index is built
     uint8_t n_matches
     uint32_t matches        # offset of the first match in the arena
     int32_t operand
@@ -72,11 +72,11 @@ cdef struct Rule:           # 64 bytes: one cache line
 
 
 cdef inline uint8_t rule_action(const Rule* rule) noexcept nogil:
-    return rule.action & 15
+    return rule.action_shape & 15
 
 
 cdef inline uint8_t rule_shape(const Rule* rule) noexcept nogil:
-    return rule.action >> 4
+    return rule.action_shape >> 4
 
 
 cdef inline bint rule_has_port(const Rule* rule) noexcept nogil:
@@ -153,8 +153,3 @@ cdef struct Program:
 
 
 cdef int program_run(Walk* walk, int table) noexcept nogil
-cdef int program_load(Net* net, int family, object compiled) except -1
-cdef void program_free(Net* net) noexcept
-cdef void program_force_sysctls(Net* net) noexcept nogil
-cdef object program_counters(Net* net, int family)
-cdef object program_tables(Net* net, int family)

@@ -57,7 +57,7 @@ cdef void release_shared(Table* table) noexcept nogil:
         for _j in range(table.rules[i].n_matches):
             match_release(op)
             op = <OpHeader*>(<uint8_t*>(op + 1) + op.size)
-        if table.rules[i].action == ACTION_TARGET:
+        if rule_action(&table.rules[i]) == ACTION_TARGET:
             target_release(<OpHeader*>(table.arena + table.rules[i].operand))
 
 

@@ -90,7 +90,7 @@ cdef int count_keys(Table* table, Chain* chain, int family, uint32_t* distinct) 
 
 
 cdef void set_shape(Rule* rule, int shape) noexcept nogil:
-    rule.action = <uint8_t>(rule_action(rule) | shape << 4)
+    rule.action_shape = <uint8_t>(rule_action(rule) | shape << 4)
 
 
 cdef void choose_shapes(Table* table, Chain* chain, int family, const uint32_t* distinct, uint32_t* members) noexcept nogil:

@@ -12,7 +12,7 @@ from datapath._core.context cimport Net
 from datapath._core.draws cimport Shown
 from datapath._core.match_base cimport OpHeader
 from datapath._core.nat_binding cimport RANGE_MAP_IPS, RANGE_PROTO_SPECIFIED, NatRange
-from datapath._core.program cimport ACTION_GOTO, ACTION_JUMP, ACTION_TARGET, ACTION_VERDICT, Chain, Rule, Table
+from datapath._core.program cimport ACTION_GOTO, ACTION_JUMP, ACTION_TARGET, ACTION_VERDICT, Chain, Rule, Table, rule_action
 from datapath._core.tuples cimport Addr, addr_equal
 from datapath._core.verdict cimport HOOK_OUTPUT, HOOK_PREROUTING, NF_DROP
 
@@ -91,12 +91,12 @@ cdef bint rule_yields(Look* look, const Rule* rule, int depth) noexcept nogil:
     look.budget -= 1
     if look.budget < 0:
         return False
-    if rule.action == ACTION_TARGET:
+    if rule_action(rule) == ACTION_TARGET:
         return target_yields(look, <const OpHeader*>(look.table.arena + rule.operand))
-    if rule.action == ACTION_VERDICT and rule.operand == NF_DROP:
+    if rule_action(rule) == ACTION_VERDICT and rule.operand == NF_DROP:
         look.others = True
         return False
-    if (rule.action != ACTION_JUMP and rule.action != ACTION_GOTO) or depth == DEEPEST:
+    if (rule_action(rule) != ACTION_JUMP and rule_action(rule) != ACTION_GOTO) or depth == DEEPEST:
         return False
     chain = &look.table.chains[rule.operand]
     for at in range(chain.first, chain.first + chain.count):
