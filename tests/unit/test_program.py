@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Iterator
 
 import pytest
 from scapy.layers.inet import ICMP, IP, TCP, UDP
+from scapy.layers.inet6 import ICMPv6EchoRequest, IPv6, IPv6ExtHdrDestOpt, PadN
 from scapy.layers.l2 import Ether
 
-from datapath import Datapath, Outcome
+from datapath import Datapath, Host, Outcome
 from datapath.model.steps import ChainEnded, Logged, NotEmulated, PolicyApplied, RuleMatched, RuleNotMatched
-from tests.unit.test_datapath import CLIENT, MACS, ROUTER, SERVER, from_client, host
+from tests.unit.test_datapath import CLIENT, LINKS, MACS, ROUTER, SERVER, from_client, host
 
 
 def save(*rules: str, policy: str = "ACCEPT", table: str = "filter") -> str:
@@ -130,16 +132,32 @@ def test_trace_writes_the_lines_of_ip_tables() -> None:
 
 # The index must change nothing: rules that it skips are those that cannot match.
 
-ADDRESSES = [CLIENT, SERVER, "198.51.100.11", "198.51.100.0/25", "192.0.2.0/24"]
+ADDRESSES = {
+    4: [CLIENT, SERVER, "198.51.100.11", "198.51.100.0/25", "192.0.2.0/24"],
+    6: ["fd00:1::10", "fd00:2::10", "fd00:2::11", "fd00:2::/64", "fd00:1::/48", "::10/::ff"],
+}
+DESTINATIONS = {4: [SERVER, "198.51.100.11", "198.51.100.200"], 6: ["fd00:2::10", "fd00:2::11", "fd00:2::99"]}
 
 
-def random_rule(draw: random.Random) -> str:
+def host_of(family: int, rules: str) -> Host:
+    """The node of test_datapath, with IPv6 addresses for IPv6."""
+    if family == 4:
+        return host(rules)
+    addresses = []
+    for link, prefix in zip(LINKS[1:], ("fd00:1::1", "fd00:2::1"), strict=True):
+        info = {"family": "inet6", "local": prefix, "prefixlen": 64, "scope": "global"}
+        addresses.append({**link, "addr_info": [info]})
+    forwarding = "".join(f"net.ipv6.conf.{name}.forwarding = 1\n" for name in ("all", "eth0", "eth1"))
+    return host("", **{"ip-addr.json": json.dumps(addresses), "sysctl.txt": forwarding, "ip6tables-save.txt": rules, "ip-neigh.json": "[]"})
+
+
+def random_rule(draw: random.Random, family: int) -> str:
     """A rule of an indexed chain: most insist on an address or a port, some do not."""
     words = []
     for option in ("-s", "-d"):
         if draw.random() < 0.5:
-            words += ["!"] * (draw.random() < 0.1) + [option, draw.choice(ADDRESSES)]
-    protocol = draw.choice(["tcp", "udp", "udp", "icmp", ""])
+            words += ["!"] * (draw.random() < 0.1) + [option, draw.choice(ADDRESSES[family])]
+    protocol = draw.choice(["tcp", "udp", "udp", "icmp" if family == 4 else "ipv6-icmp", ""])
     if protocol:
         words += ["!"] * (draw.random() < 0.1) + ["-p", protocol]
     if protocol in ("tcp", "udp") and "!" not in words[-3:]:
@@ -151,27 +169,36 @@ def random_rule(draw: random.Random) -> str:
     return " ".join([*words, target])
 
 
-def random_frames(draw: random.Random) -> Iterator[bytes]:
+def random_frames(draw: random.Random, family: int) -> Iterator[bytes]:
     for _ in range(12):
         ports = {"sport": 1000, "dport": draw.choice([53, 80, 85, 443, 9])}
-        layer = draw.choice([UDP(**ports), TCP(**ports), ICMP()])
-        packet = IP(src=CLIENT, dst=draw.choice([SERVER, "198.51.100.11", "198.51.100.200"]), ttl=64) / layer
-        if draw.random() < 0.1:
-            packet.frag = draw.choice([1, 5])
-        data = bytes(packet)
-        if draw.random() < 0.1:
-            data = bytes(IP(data[:24], len=24, chksum=None))    # too short for its transport header
-        yield bytes(Ether(src=MACS[CLIENT], dst=MACS[ROUTER], type=0x0800)) + data
+        destination = draw.choice(DESTINATIONS[family])
+        if family == 4:
+            packet = IP(src=CLIENT, dst=destination, ttl=64) / draw.choice([UDP(**ports), TCP(**ports), ICMP()])
+            if draw.random() < 0.1:
+                packet.frag = draw.choice([1, 5])
+            data = bytes(packet)
+            if draw.random() < 0.1:
+                data = bytes(IP(data[:24], len=24, chksum=None))    # too short for its transport header
+        else:
+            layer = draw.choice([UDP(**ports), TCP(**ports), ICMPv6EchoRequest()])
+            if draw.random() < 0.3:
+                layer = IPv6ExtHdrDestOpt(options=[PadN(optdata=bytes(4))]) / layer
+            data = bytes(IPv6(src="fd00:1::10", dst=destination) / layer)
+            if draw.random() < 0.1:     # a header that leads out of the packet, or one that is cut short
+                data = data[:4] + draw.choice([b"\0\4\x3c", b"\0\4\x06", b"\0\4\x11"]) + data[7:40] + b"\6\x09\0\0"
+        yield bytes(Ether(src=MACS[CLIENT], dst=MACS[ROUTER], type=0x0800 if family == 4 else 0x86DD)) + data
 
 
-@pytest.mark.parametrize("seed", range(40))
-def test_an_indexed_chain_does_what_a_linear_one_does(seed: int) -> None:
+@pytest.mark.parametrize("family", [4, 6])
+@pytest.mark.parametrize("seed", range(30))
+def test_an_indexed_chain_does_what_a_linear_one_does(seed: int, family: int) -> None:
     draw = random.Random(seed)
-    rules = [f"{chain} {random_rule(draw)}" for chain in ("FORWARD", "a") for _ in range(draw.choice([6, 20, 60]))]
+    rules = [f"{chain} {random_rule(draw, family)}" for chain in ("FORWARD", "a") for _ in range(draw.choice([6, 20, 60]))]
     rules = [rule for rule in rules if not (rule.startswith("a ") and "-j a" in rule)] + ["b -p tcp"]
-    text = save(*rules)
-    quick, linear = Datapath(host(text)), Datapath(host(text), why=True)
-    for frame in random_frames(draw):
+    given = host_of(family, save(*rules))
+    quick, linear = Datapath(given), Datapath(given, why=True)
+    for frame in random_frames(draw, family):
         assert way(quick, frame) == way(linear, frame)
-    assert quick.counters() == linear.counters()
+    assert quick.counters(family) == linear.counters(family)
     assert quick._core.rules_tried == linear._core.rules_tried > 0
